@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// arena.h: bump allocation. Everything allocated from an arena lives until it is reset or released; nothing is freed
+// alone.
+//
+// One arena per plan, per document set, per decision. Not thread-safe. Blocks are aligned to 16 bytes for structs;
+// texts are packed.
+#pragma once
+#include "base/base.h"
+
+struct prg_arena_chunk;
+
+struct prg_arena {
+    struct prg_arena_chunk *chunk; // newest first; private
+    size_t used_bytes;             // handed out since init or reset
+};
+
+void prg_arena_init(struct prg_arena *arena);
+void prg_arena_release(struct prg_arena *arena); // frees all; a zeroed arena is fine; usable again after init
+void prg_arena_reset(struct prg_arena *arena);   // forgets all, keeps one chunk for reuse
+
+void *prg_arena_alloc(struct prg_arena *arena, size_t size);  // uninitialised
+void *prg_arena_zalloc(struct prg_arena *arena, size_t size); // zeroed
+char *prg_arena_strdup(struct prg_arena *arena, const char *text);
+char *prg_arena_strndup(struct prg_arena *arena, const char *text, size_t length); // adds the terminator
+char *prg_arena_printf(struct prg_arena *arena, const char *format, ...) PRG_PRINTF(2, 3);
+char *prg_arena_vprintf(struct prg_arena *arena, const char *format, va_list args);
+
+#define prg_auto_arena __attribute__((cleanup(prg_arena_release))) struct prg_arena
+#define prg_arena_new(arena, type) ((type *)prg_arena_zalloc((arena), sizeof(type)))
+#define prg_arena_array(arena, type, count) ((type *)prg_arena_zalloc((arena), sizeof(type) * (count)))

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// base.h: what every file may use: attributes, allocation that cannot fail, invariants, small text helpers.
+#pragma once
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PRG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define PRG_MUST_USE __attribute__((warn_unused_result))
+#define PRG_NORETURN __attribute__((noreturn))
+#define PRG_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// Out of memory is fatal: these print one line and abort, so no caller checks for NULL.
+void *prg_xmalloc(size_t size);
+void *prg_xcalloc(size_t count, size_t size);
+void *prg_xrealloc(void *block, size_t size);
+char *prg_xstrdup(const char *text);
+char *prg_xstrndup(const char *text, size_t length);
+
+// A broken invariant of this program (never of its input): prints file, line and text and aborts, in release builds
+// too.
+#define prg_require(condition) ((condition) ? (void)0 : prg_require_failed(#condition, __FILE__, __LINE__))
+PRG_NORETURN void prg_require_failed(const char *condition, const char *file, int line);
+
+// Text comparisons that accept NULL (NULL equals only NULL).
+bool prg_text_equal(const char *a, const char *b);
+bool prg_text_has_prefix(const char *text, const char *prefix);
+bool prg_text_has_suffix(const char *text, const char *suffix);
+
+// Optimal-string-alignment distance, capped: returns max + 1 when it is larger than max. For "did you mean".
+unsigned prg_text_distance(const char *a, const char *b, unsigned max);

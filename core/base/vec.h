@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// vec.h: a growing array of pointers on the heap.
+#pragma once
+#include "base/base.h"
+
+struct prg_vec {
+    void **items;
+    size_t count, cap;
+};
+
+void prg_vec_init(struct prg_vec *vec);
+void prg_vec_release(struct prg_vec *vec); // frees the array, not what it points to
+void prg_vec_push(struct prg_vec *vec, void *item);
+void *prg_vec_pop(struct prg_vec *vec); // NULL when empty
+void prg_vec_sort(struct prg_vec *vec, int (*compare)(const void *a, const void *b, void *ctx),
+                  void *ctx); // stable; gets items

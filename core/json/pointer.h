@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// pointer.h: RFC 6901.
+#pragma once
+#include "json/value.h"
+
+// Resolves pointer ("" is the root). NULL when a step is missing or the pointer is malformed ("-" never resolves).
+cJSON *prg_pointer_get(const cJSON *root, const char *pointer);
+// Appends "/token" with ~ and / escaped.
+void prg_pointer_push(struct prg_strbuf *pointer, const char *token);
+void prg_pointer_push_index(struct prg_strbuf *pointer, size_t index);
+bool prg_pointer_is_valid(const char *pointer);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// policy.h: policy sets: loading, overlaying the shipped defaults, and the decider over them. Lua stays inside
+// core/policy.
+#pragma once
+#include "policy/decision.h"
+
+struct prg_policy_limits {   // per policy and call; 0: the default in parentheses
+    uint64_t max_steps;      // VM instructions and charged work (50 million)
+    size_t max_memory_bytes; // per policy state (64 MiB)
+    size_t max_block_bytes;  // largest single allocation (4 MiB)
+    size_t max_result_nodes; // JSON nodes in one answer (100000)
+    unsigned max_wall_ms;    // (1000)
+};
+
+struct prg_policy_options {
+    const char *folder; // overlay folder or NULL: shipped policies only
+    struct prg_policy_limits limits;
+};
+
+struct prg_policy_set; // refcounted, immutable once loaded
+
+// Loads, checks contracts (api line, function types, unknown functions, options of policies.yaml). Every error of the
+// set is in err or, when `report` is given, reported one by one (file:line:column: what). A set with an error is not
+// returned.
+int prg_policy_set_load(const struct prg_policy_options *options, struct prg_policy_set **ret,
+                        struct prg_error *err) PRG_MUST_USE;
+struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set);
+void prg_policy_set_unref(struct prg_policy_set *set); // NULL is fine
+const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set);
+const char *
+prg_policy_set_revision(const struct prg_policy_set *set); // 16 hex digits, of the texts of all files of the set
+void prg_policy_set_each_file(const struct prg_policy_set *set,
+                              void (*visit)(const char *policy, const char *file, bool shipped, void *ctx), void *ctx);
+
+// The shipped policies, built into the binary. Writes them to folder (made when missing); refuses to overwrite a file
+// that differs unless force.
+int prg_policy_export(const char *folder, bool force, struct prg_error *err) PRG_MUST_USE;
+void prg_policy_each_shipped(void (*visit)(const char *name, const char *text, size_t length, void *ctx), void *ctx);
+
+// ---- eval: one script in the sandbox (perigee eval) ----
+struct prg_script;
+int prg_script_load(const char *name, const char *text, size_t length, const struct prg_policy_limits *limits,
+                    struct prg_script **ret, struct prg_error *err) PRG_MUST_USE;
+void prg_script_free(struct prg_script *script);
+// Runs the script with global `as` (may be NULL) set to input (may be NULL) as a read-only view; returns the script's
+// value, or what its global or returned-table function `call` (may be NULL) returns for input.
+int prg_script_run(struct prg_script *script, struct prg_arena *arena, const char *as, const cJSON *input,
+                   const char *call, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+
+// ---- C functions for policies, added by core/stdlib ----
+// A library is a table of functions on JSON trees, so that binding code needs no Lua: arguments converted, result
+// converted back.
+typedef int (*prg_native_fn)(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                             struct prg_error *err);
+struct prg_native {
+    const char *name; // "gpu.ray": perigee.gpu.ray
+    prg_native_fn fn;
+};
+// Process-wide table, set once before any set is loaded; borrowed.
+void prg_policy_set_natives(const struct prg_native *natives, size_t count);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.h: the predictor plan of an InferenceService. Pure: everything the answer depends on is in the input; same
+// input, same bytes out.
+#pragma once
+#include "object/reader.h"
+#include "plan/plan.h"
+#include "serving/compat.h"
+#include "serving/config.h"
+
+struct prg_serving_input {
+    const cJSON *service; // as its user wrote it or as stored, with its status; never changed
+    const struct prg_reader
+        *store; // runtimes, storage containers, stored Deployments, pods, Secrets, Namespaces …; never changed
+    const struct prg_serving_config *config;
+    const struct prg_compat *compat;
+    int64_t now_ns;
+    uint64_t seed; // of random suffixes
+};
+
+// Plans into plan (made with prg_plan_new; its arena holds everything). What is wrong with the service, a runtime or a
+// policy is plan->error with PRG_OK as answer; only broken input (not an InferenceService) returns an error.
+int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decider *decide, struct prg_plan *plan,
+                     struct prg_error *err) PRG_MUST_USE;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// support.c: fixtures shared by C tests.
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+cJSON *json_of(struct prg_arena *arena, const char *text)
+{
+    char *copy = prg_arena_strdup(arena, text);
+    struct prg_error err = {0};
+    cJSON *ret = NULL;
+    if (!strchr(copy, '"'))
+        for (char *p = copy; *p; p++)
+            if (*p == '\'')
+                *p = '"';
+    assert_ok(prg_json_parse(arena, copy, strlen(copy), NULL, &ret, &err), &err);
+    return ret;
+}
+
+void assert_json_equal_at(const cJSON *got, const cJSON *want, const char *file, int line)
+{
+    if (prg_json_equal(got, want))
+        return;
+    prg_auto_strbuf a = PRG_STRBUF_INIT, b = PRG_STRBUF_INIT;
+    if (got)
+        prg_json_print(&a, got, PRG_JSON_SORTED | PRG_JSON_PRETTY);
+    if (want)
+        prg_json_print(&b, want, PRG_JSON_SORTED | PRG_JSON_PRETTY);
+    print_error("%s:%d: trees differ\ngot:  %s\nwant: %s\n", file, line, a.text, b.text);
+    fail();
+}
+
+void assert_ok_at(int rc, const struct prg_error *err, const char *file, int line)
+{
+    char text[PRG_ERROR_LINE];
+    if (rc == PRG_OK)
+        return;
+    print_error("%s:%d: error %d: %s\n", file, line, rc, prg_error_text(err, text, sizeof(text)));
+    fail();
+}
+
+void assert_error_has_at(const struct prg_error *err, const char *part, const char *file, int line)
+{
+    char text[PRG_ERROR_LINE];
+    prg_error_text(err, text, sizeof(text));
+    if (strstr(text, part))
+        return;
+    print_error("%s:%d: error text '%s' does not contain '%s'\n", file, line, text, part);
+    fail();
+}
+
+char *read_test_file(struct prg_arena *arena, const char *path, size_t *ret_length)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        print_error("cannot open %s (tests run in the folder tests/)\n", path);
+    assert_non_null(f);
+    prg_auto_strbuf buf = PRG_STRBUF_INIT;
+    char chunk[65536];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        prg_strbuf_add(&buf, chunk, n);
+    fclose(f);
+    *ret_length = buf.length;
+    return prg_arena_strndup(arena, buf.text, buf.length);
+}
+
+cJSON *read_test_json(struct prg_arena *arena, const char *path)
+{
+    size_t length;
+    const char *text = read_test_file(arena, path, &length);
+    struct prg_error err = {0};
+    cJSON *ret = NULL;
+    assert_ok(prg_json_parse(arena, text, length, NULL, &ret, &err), &err);
+    return ret;
+}
