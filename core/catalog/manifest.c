@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// manifest.c: manifest files to single objects.
+#include "catalog/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+#include "object/meta.h"
+#include "yaml/load.h"
+
+struct load {
+    struct prg_arena *arena;
+    const char *file, *default_namespace;
+    prg_manifest_fn visit;
+    void *ctx;
+};
+
+static int visit_object(const struct load *load, cJSON *object, struct prg_error *err)
+{
+    struct prg_manifest manifest = {.object = object, .file = load->file, .line = prg_json_position(object).line};
+    if (!prg_json_is_object(object))
+        return prg_fail(err, PRG_INVALID,
+                        "%s:%u: a manifest is an object with apiVersion, kind and metadata; this is a %s", load->file,
+                        manifest.line, prg_json_type_name(object));
+    if (prg_key_of(load->arena, object, &manifest.key, err) != PRG_OK)
+        return prg_wrap(err, "%s:%u", load->file, manifest.line);
+    if (!manifest.key.ns[0] && !prg_kind_is_cluster_scoped(manifest.key.group, manifest.key.kind)) {
+        cJSON *meta = prg_json_ensure_object(load->arena, object, "metadata");
+        prg_json_set_string(load->arena, meta, "namespace", load->default_namespace);
+        manifest.key.ns = load->default_namespace;
+    }
+    return load->visit(&manifest, load->ctx, err);
+}
+
+static bool is_list(const cJSON *document)
+{
+    const char *kind = prg_json_get_text(document, "kind");
+    return kind && prg_text_has_suffix(kind, "List") && prg_json_is_array(prg_json_get(document, "items"));
+}
+
+static int visit_document(const struct load *load, cJSON *document, struct prg_error *err)
+{
+    cJSON *item;
+    if (!is_list(document))
+        return visit_object(load, document, err);
+    prg_json_each (item, prg_json_get(document, "items")) {
+        if (is_list(item))
+            return prg_fail(err, PRG_INVALID, "%s:%u: a List inside a List; put its items into the outer one",
+                            load->file, prg_json_position(item).line);
+        int rc = visit_object(load, item, err);
+        if (rc != PRG_OK)
+            return rc;
+    }
+    return PRG_OK;
+}
+
+int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
+                           prg_manifest_fn visit, void *ctx, struct prg_error *err)
+{
+    struct load load = {arena, strcmp(path, "-") == 0 ? "<stdin>" : prg_arena_strdup(arena, path),
+                        default_namespace ? default_namespace : "default", visit, ctx};
+    struct prg_yaml_docs docs;
+    int rc = prg_yaml_load_file(arena, path, NULL, &docs, err);
+    for (size_t i = 0; rc == PRG_OK && i < docs.count; i++)
+        rc = visit_document(&load, docs.items[i], err);
+    return rc;
+}
+
+static bool is_manifest_name(const char *name)
+{
+    return prg_text_has_suffix(name, ".yaml") || prg_text_has_suffix(name, ".yml") ||
+           prg_text_has_suffix(name, ".json");
+}
+
+static int compare_text(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    return strcmp(a, b);
+}
+
+// Names of a folder's entries that matter, sorted. The texts are on the heap.
+static int read_folder(const char *path, struct prg_vec *names, struct prg_error *err)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    if (!dir)
+        return prg_fail(err, PRG_IO, "%s: cannot read the folder: %s", path, strerror(errno));
+    while ((entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            prg_vec_push(names, prg_xstrdup(entry->d_name));
+    closedir(dir);
+    prg_vec_sort(names, compare_text, NULL);
+    return PRG_OK;
+}
+
+static int each_in_folder(const char *path, bool recursive,
+                          int (*visit_file)(const char *path, void *ctx, struct prg_error *err), void *ctx,
+                          struct prg_error *err)
+{
+    struct prg_vec names;
+    prg_vec_init(&names);
+    int rc = read_folder(path, &names, err);
+    for (size_t i = 0; i < names.count && rc == PRG_OK; i++) {
+        char *child = NULL;
+        struct stat info;
+        const char *name = names.items[i];
+        if (asprintf(&child, "%s%s%s", path, prg_text_has_suffix(path, "/") ? "" : "/", name) < 0)
+            abort();
+        bool is_link = lstat(child, &info) == 0 && S_ISLNK(info.st_mode);
+        if (stat(child, &info) != 0) {
+            // A dangling link or a file that went away meanwhile: an error only when it would have been read.
+            if (is_manifest_name(name))
+                rc = prg_fail(err, PRG_IO, "%s: %s", child, strerror(errno));
+        } else if (S_ISDIR(info.st_mode)) {
+            if (recursive && !is_link)
+                rc = each_in_folder(child, true, visit_file, ctx, err);
+        } else if (S_ISREG(info.st_mode) && is_manifest_name(name)) {
+            rc = visit_file(child, ctx, err);
+        }
+        free(child);
+    }
+    for (size_t i = 0; i < names.count; i++)
+        free(names.items[i]);
+    prg_vec_release(&names);
+    return rc;
+}
+
+int prg_manifest_each_file(const char *path, bool recursive,
+                           int (*visit_file)(const char *path, void *ctx, struct prg_error *err), void *ctx,
+                           struct prg_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return prg_fail(err, PRG_IO, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return each_in_folder(path, recursive, visit_file, ctx, err);
+    return visit_file(path, ctx, err);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// manifest.h: manifest files to single objects: the one way files become objects, for the folder store and for -f
+// alike.
+//
+// Multi-document YAML or JSON; kind List (and any kind ending in "List" with an items array) is opened up. Each object
+// gets a key; namespaced ones without a namespace get the default one. Errors name file:line.
+#pragma once
+#include "object/key.h"
+
+struct prg_manifest {
+    cJSON *object; // in the arena given; changed only by adding the default namespace
+    struct prg_key key;
+    const char *file; // as given
+    uint32_t line;    // of the object
+};
+// Returns PRG_OK to go on; anything else ends the load with that error.
+typedef int (*prg_manifest_fn)(const struct prg_manifest *manifest, void *ctx, struct prg_error *err);
+
+// Loads one file ("-": standard input). default_namespace NULL: "default".
+int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
+                           prg_manifest_fn visit, void *ctx, struct prg_error *err) PRG_MUST_USE;
+// Calls visit_file for each *.yaml, *.yml, *.json below path in byte order of their paths; a path that is a file is
+// visited itself whatever its ending. recursive false: only files right in the folder. Folders and files starting with
+// '.' are skipped; links to folders are not followed. PRG_IO for unreadable folders.
+int prg_manifest_each_file(const char *path, bool recursive,
+                           int (*visit_file)(const char *path, void *ctx, struct prg_error *err), void *ctx,
+                           struct prg_error *err) PRG_MUST_USE;
