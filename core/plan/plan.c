@@ -41,11 +41,7 @@ void prg_plan_add_delete(struct prg_plan *plan, const char *api_version, const c
     prg_json_set_string(plan->arena, entry, "kind", kind);
     prg_json_set_string(plan->arena, entry, "namespace", ns ? ns : "");
     prg_json_set_string(plan->arena, entry, "name", name);
-    const cJSON *other;
-    prg_json_each (other, plan->deletes)
-        if (prg_json_equal(other, entry))
-            return;
-    prg_json_append(plan->deletes, entry);
+    append_once(plan->deletes, entry);
 }
 
 void prg_plan_add_event(struct prg_plan *plan, const char *type, const char *reason, const char *format, ...)
@@ -58,11 +54,7 @@ void prg_plan_add_event(struct prg_plan *plan, const char *type, const char *rea
     prg_json_set_string(plan->arena, entry, "type", type);
     prg_json_set_string(plan->arena, entry, "reason", reason);
     prg_json_set_string(plan->arena, entry, "message", message);
-    const cJSON *other;
-    prg_json_each (other, plan->events)
-        if (prg_json_equal(other, entry))
-            return;
-    prg_json_append(plan->events, entry);
+    append_once(plan->events, entry);
 }
 
 void prg_plan_trace(struct prg_plan *plan, const char *decision, const struct prg_policy_source *source,
