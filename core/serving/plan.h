@@ -21,3 +21,7 @@ struct prg_serving_input {
 // policy is plan->error with PRG_OK as answer; only broken input (not an InferenceService) returns an error.
 int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decider *decide, struct prg_plan *plan,
                      struct prg_error *err) PRG_MUST_USE;
+
+// Writes into the plan's resource what the driver could not do with the plan: PredictorReady False with reason and
+// message (Ready follows). Used when applying an object fails.
+void prg_serving_plan_failed(struct prg_plan *plan, int64_t now_ns, const char *reason, const char *message);

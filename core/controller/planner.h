@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// planner.h: everything of a plan but the object: one policy set, one parsed configuration, one compatibility mode.
+// What `plan` and the controller share.
+#pragma once
+#include "policy/policy.h"
+#include "serving/plan.h"
+
+struct prg_planner;
+
+// Takes a reference to policies. compat is borrowed (static).
+struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struct prg_compat *compat,
+                                    const char *config_namespace);
+void prg_planner_free(struct prg_planner *planner); // NULL is fine
+
+void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set *policies); // takes a reference
+const char *prg_planner_revision(const struct prg_planner *planner);                         // of its policy set
+// Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
+void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
+bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_key *key);
+
+// Plans the InferenceService key. PRG_NOTFOUND when the store has no such object.
+int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
+                     int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err) PRG_MUST_USE;

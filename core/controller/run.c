@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// run.c: the controller process over a folder store.
+//
+// Sources of work: file watchers on every folder of the store and of the policy set (a burst of notices is taken
+// together after DEBOUNCE_MS), a slow rescan for file systems that give no notice, the work queue's own timer.
+#include "controller/run.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "catalog/catalog.h"
+
+enum {
+    DEBOUNCE_MS = 30,
+    RESCAN_MS = 10000,
+    ONCE_PASSES = 20, // play_kubelet and status feed back into the store; a plan that never settles ends here
+};
+
+struct run;
+
+struct watcher { // one folder; freed in its close callback
+    uv_fs_event_t handle;
+    struct run *run;
+    bool seen; // in the pass under way
+};
+
+struct run {
+    const struct prg_run_options *options;
+    uv_loop_t loop;
+    uv_timer_t debounce, work, rescan;
+    uv_signal_t sigint, sigterm;
+    struct prg_map watchers; // folder -> struct watcher
+    struct prg_store *store;
+    struct prg_planner *planner;
+    struct prg_serving_loop *serving;
+    char policy_problem[PRG_ERROR_LINE]; // last reported, "" when the set is good
+    char watch_problem[PRG_ERROR_LINE];
+};
+
+static uint64_t now_ms(void)
+{
+    return (uint64_t)(prg_clock_monotonic_ns() / 1000000);
+}
+
+static void log_error(const char *message, const struct prg_error *err)
+{
+    char text[PRG_ERROR_LINE];
+    prg_log(PRG_LOG_ERROR, message, "error", prg_error_text(err, text, sizeof(text)), NULL);
+}
+
+// ---- policies ----
+
+static int load_policies(const struct prg_run_options *options, struct prg_policy_set **ret, struct prg_error *err)
+{
+    struct prg_policy_options load = {.folder = options->policies, .limits = options->limits};
+    return prg_policy_set_load(&load, ret, err);
+}
+
+// A set that does not load leaves the last good one in place; the reason is told once.
+static void reload_policies(struct run *run)
+{
+    struct prg_policy_set *set = NULL;
+    struct prg_error err = {0};
+    char text[PRG_ERROR_LINE];
+    if (!run->options->policies)
+        return;
+    if (load_policies(run->options, &set, &err) != PRG_OK) {
+        prg_error_text(&err, text, sizeof(text));
+        if (strcmp(text, run->policy_problem) != 0)
+            prg_log(PRG_LOG_ERROR, "policy set refused, the last good one stays", "error", text, "active",
+                    prg_planner_revision(run->planner), NULL);
+        memcpy(run->policy_problem, text, sizeof(text));
+        return;
+    }
+    if (run->policy_problem[0] || strcmp(prg_policy_set_revision(set), prg_planner_revision(run->planner)) != 0) {
+        prg_planner_set_policies(run->planner, set);
+        prg_log(PRG_LOG_INFO, "policy set active", "revision", prg_policy_set_revision(set), NULL);
+        prg_serving_loop_enqueue_all(run->serving, now_ms());
+    }
+    run->policy_problem[0] = 0;
+    prg_policy_set_unref(set);
+}
+
+// ---- the store ----
+
+struct changes {
+    struct prg_arena arena;
+    struct prg_vec keys; // struct prg_key *
+};
+
+static void note_change(const struct prg_key *key, void *ctx)
+{
+    struct changes *changes = ctx;
+    struct prg_key *copy = prg_arena_new(&changes->arena, struct prg_key);
+    *copy =
+        (struct prg_key){prg_arena_strdup(&changes->arena, key->group), prg_arena_strdup(&changes->arena, key->kind),
+                         prg_arena_strdup(&changes->arena, key->ns), prg_arena_strdup(&changes->arena, key->name)};
+    prg_vec_push(&changes->keys, copy);
+}
+
+// Returns how many objects changed.
+static size_t refresh_store(struct run *run)
+{
+    struct changes changes = {0};
+    struct prg_error err = {0};
+    prg_arena_init(&changes.arena);
+    prg_vec_init(&changes.keys);
+    if (run->store->ops->refresh(run->store, note_change, &changes, &err) != PRG_OK)
+        log_error("the folder cannot be read again; going on with what is known", &err);
+    for (size_t i = 0; i < changes.keys.count; i++)
+        prg_serving_loop_changed(run->serving, changes.keys.items[i], now_ms());
+    size_t count = changes.keys.count;
+    prg_vec_release(&changes.keys);
+    prg_arena_release(&changes.arena);
+    return count;
+}
+
+static void on_store_problem(const struct prg_error *err, void *ctx)
+{
+    (void)ctx;
+    log_error("manifest left out until it is mended", err);
+}
+
+// ---- the event loop ----
+
+static void arm_work(struct run *run);
+
+static void on_work(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    prg_serving_loop_run(run->serving, now_ms(), prg_clock_wall_ns());
+    arm_work(run);
+}
+
+static void arm_work(struct run *run)
+{
+    int64_t wait_ms = prg_serving_loop_next_ms(run->serving, now_ms());
+    if (wait_ms < 0)
+        uv_timer_stop(&run->work);
+    else
+        uv_timer_start(&run->work, on_work, (uint64_t)wait_ms, 0);
+}
+
+static void watch_folders(struct run *run);
+
+static void on_debounce(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    reload_policies(run);
+    refresh_store(run);
+    watch_folders(run);
+    arm_work(run);
+}
+
+static void on_notice(uv_fs_event_t *handle, const char *filename, int events, int status)
+{
+    struct watcher *watcher = handle->data;
+    (void)filename;
+    (void)events;
+    (void)status;
+    if (!uv_is_active((uv_handle_t *)&watcher->run->debounce))
+        uv_timer_start(&watcher->run->debounce, on_debounce, DEBOUNCE_MS, 0);
+}
+
+static void on_watcher_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void watch_folder(const char *path, void *ctx)
+{
+    struct run *run = ctx;
+    struct watcher *watcher = prg_map_get(&run->watchers, path);
+    if (!watcher) {
+        watcher = prg_xcalloc(1, sizeof(*watcher));
+        watcher->run = run;
+        watcher->handle.data = watcher;
+        uv_fs_event_init(&run->loop, &watcher->handle);
+        int rc = uv_fs_event_start(&watcher->handle, on_notice, path, 0);
+        if (rc != 0) { // no watches left: the rescan still finds changes
+            uv_close((uv_handle_t *)&watcher->handle, on_watcher_closed);
+            if (strcmp(run->watch_problem, uv_strerror(rc)) != 0)
+                prg_log(PRG_LOG_WARNING, "no change notice; changes are found by rescan", "folder", path, "error",
+                        uv_strerror(rc), NULL);
+            snprintf(run->watch_problem, sizeof(run->watch_problem), "%s", uv_strerror(rc));
+            return;
+        }
+        prg_map_put(&run->watchers, path, watcher);
+    }
+    watcher->seen = true;
+}
+
+// Brings the watchers in line with the folders that there are.
+static void watch_folders(struct run *run)
+{
+    const struct prg_map_entry *entry;
+    struct prg_vec gone;
+    for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
+        ((struct watcher *)entry->value)->seen = false;
+    prg_catalog_each_folder(run->store, watch_folder, run);
+    if (run->options->policies)
+        watch_folder(run->options->policies, run);
+    prg_vec_init(&gone);
+    for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
+        if (!((struct watcher *)entry->value)->seen)
+            prg_vec_push(&gone, (void *)(uintptr_t)entry->key);
+    for (size_t i = 0; i < gone.count; i++) {
+        struct watcher *watcher = prg_map_remove(&run->watchers, gone.items[i]);
+        uv_close((uv_handle_t *)&watcher->handle, on_watcher_closed);
+    }
+    prg_vec_release(&gone);
+}
+
+static void on_rescan(uv_timer_t *timer)
+{
+    on_debounce(&((struct run *)timer->data)->debounce);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    struct run *run = handle->data;
+    const struct prg_map_entry *entry;
+    prg_log(PRG_LOG_INFO, "stopping", "signal", signum == SIGINT ? "SIGINT" : "SIGTERM", NULL);
+    for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
+        uv_close((uv_handle_t *)&((struct watcher *)entry->value)->handle, on_watcher_closed);
+    prg_map_clear(&run->watchers);
+    uv_close((uv_handle_t *)&run->debounce, NULL);
+    uv_close((uv_handle_t *)&run->work, NULL);
+    uv_close((uv_handle_t *)&run->rescan, NULL);
+    uv_close((uv_handle_t *)&run->sigint, NULL);
+    uv_close((uv_handle_t *)&run->sigterm, NULL);
+}
+
+static int serve(struct run *run, struct prg_error *err)
+{
+    int rc = uv_loop_init(&run->loop);
+    if (rc != 0)
+        return prg_fail(err, PRG_IO, "event loop: %s", uv_strerror(rc));
+    uv_timer_init(&run->loop, &run->debounce);
+    uv_timer_init(&run->loop, &run->work);
+    uv_timer_init(&run->loop, &run->rescan);
+    uv_signal_init(&run->loop, &run->sigint);
+    uv_signal_init(&run->loop, &run->sigterm);
+    run->debounce.data = run->work.data = run->rescan.data = run->sigint.data = run->sigterm.data = run;
+    uv_signal_start(&run->sigint, on_signal, SIGINT);
+    uv_signal_start(&run->sigterm, on_signal, SIGTERM);
+    uv_timer_start(&run->rescan, on_rescan, RESCAN_MS, RESCAN_MS);
+    watch_folders(run);
+    // What changed between opening the store and watching it.
+    refresh_store(run);
+    arm_work(run);
+    prg_log(PRG_LOG_INFO, "watching", "folder", run->options->folder, NULL);
+    uv_run(&run->loop, UV_RUN_DEFAULT);
+    prg_require(uv_loop_close(&run->loop) == 0);
+    return PRG_OK;
+}
+
+static void run_once(struct run *run)
+{
+    for (int pass = 0; pass < ONCE_PASSES; pass++) {
+        prg_serving_loop_run(run->serving, now_ms(), prg_clock_wall_ns());
+        if (refresh_store(run) == 0)
+            break;
+    }
+}
+
+int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
+{
+    struct run run = {.options = options};
+    struct prg_policy_set *set = NULL;
+    struct prg_catalog_options catalog = {.play_kubelet = options->play_kubelet};
+    int rc = load_policies(options, &set, err);
+    if (rc != PRG_OK)
+        return rc;
+    rc = prg_catalog_open(options->folder, &catalog, &run.store, err);
+    if (rc == PRG_OK) {
+        prg_catalog_on_problem(run.store, on_store_problem, &run);
+        prg_map_init(&run.watchers);
+        run.planner = prg_planner_new(set, options->compat, options->config_namespace);
+        prg_planner_load_config(run.planner, &run.store->reader);
+        run.serving = prg_serving_loop_new(run.store, run.planner, options->report, options->ctx);
+        prg_serving_loop_enqueue_all(run.serving, now_ms());
+        if (options->once)
+            run_once(&run);
+        else
+            rc = serve(&run, err);
+        prg_serving_loop_free(run.serving);
+        prg_planner_free(run.planner);
+        prg_map_release(&run.watchers);
+        prg_store_free(run.store);
+    }
+    prg_policy_set_unref(set);
+    return rc;
+}
