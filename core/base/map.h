@@ -6,7 +6,7 @@
 struct prg_map_entry {
     const char *key;
     size_t key_length;
-    void *value; // NULL marks a removed entry while iterating; prg_map_put refuses NULL values
+    void *value; // never NULL in a live entry; prg_map_put refuses it
     uint64_t hash;
 };
 
@@ -27,5 +27,8 @@ void *prg_map_put(struct prg_map *map, const char *key, void *value); // returns
 void *prg_map_putn(struct prg_map *map, const char *key, size_t length, void *value);
 void *prg_map_remove(struct prg_map *map, const char *key); // returns the value removed, or NULL
 
-// for (size_t i = 0; (e = prg_map_next(&map, &i));)
+// for (size_t i = 0; (e = prg_map_next(&map, &i));). Removing while iterating is fine, putting a new key is not.
 const struct prg_map_entry *prg_map_next(const struct prg_map *map, size_t *index);
+
+// The hash that the map uses (SipHash-1-3, random key per process), for tables of one's own. Never store it.
+uint64_t prg_map_hash(const char *key, size_t length);

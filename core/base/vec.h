@@ -12,5 +12,7 @@ void prg_vec_init(struct prg_vec *vec);
 void prg_vec_release(struct prg_vec *vec); // frees the array, not what it points to
 void prg_vec_push(struct prg_vec *vec, void *item);
 void *prg_vec_pop(struct prg_vec *vec); // NULL when empty
-void prg_vec_sort(struct prg_vec *vec, int (*compare)(const void *a, const void *b, void *ctx),
-                  void *ctx); // stable; gets items
+// Orders two items (not pointers to them): < 0, 0, > 0.
+typedef int (*prg_compare_fn)(const void *a, const void *b, void *ctx);
+void prg_vec_sort(struct prg_vec *vec, prg_compare_fn compare, void *ctx);    // stable
+void prg_sort(void **items, size_t count, prg_compare_fn compare, void *ctx); // the same for a plain array

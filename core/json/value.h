@@ -37,6 +37,8 @@ cJSON *prg_json_copy(struct prg_arena *arena,
 // ---- changing (only trees of your own) ----
 // Sets object[key] = value: replaces in place or appends. Copies key. value must not be in another tree.
 void prg_json_set(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);
+// Appends object[key] = value without looking for key: for callers who know that it is not there yet.
+void prg_json_add(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);
 void prg_json_set_string(struct prg_arena *arena, cJSON *object, const char *key,
                          const char *text); // NULL text: does nothing
 void prg_json_set_int(struct prg_arena *arena, cJSON *object, const char *key, int64_t value);

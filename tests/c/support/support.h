@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // support.h: what C tests share. Include this instead of cmocka.h (which needs other headers before it).
 #pragma once
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "json/value.h"
 
