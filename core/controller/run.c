@@ -6,13 +6,16 @@
 #include "controller/run.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <uv.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "catalog/catalog.h"
 
 enum {
@@ -27,6 +30,8 @@ struct watcher { // one folder; freed in its close callback
     uv_fs_event_t handle;
     struct run *run;
     bool seen; // in the pass under way
+    dev_t device;
+    ino_t inode; // of the folder watched: one made anew under the same name needs a new watch
 };
 
 struct run {
@@ -176,9 +181,19 @@ static void watch_folder(const char *path, void *ctx)
 {
     struct run *run = ctx;
     struct watcher *watcher = prg_map_get(&run->watchers, path);
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return; // gone again; the next pass finds it
+    if (watcher && (watcher->inode != info.st_ino || watcher->device != info.st_dev)) {
+        prg_map_remove(&run->watchers, path);
+        uv_close((uv_handle_t *)&watcher->handle, on_watcher_closed);
+        watcher = NULL;
+    }
     if (!watcher) {
         watcher = prg_xcalloc(1, sizeof(*watcher));
         watcher->run = run;
+        watcher->device = info.st_dev;
+        watcher->inode = info.st_ino;
         watcher->handle.data = watcher;
         uv_fs_event_init(&run->loop, &watcher->handle);
         int rc = uv_fs_event_start(&watcher->handle, on_notice, path, 0);

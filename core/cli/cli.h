@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli.h: what the commands share: options from one table each, reading sources, settings, tables.
+#pragma once
+#include "base/vec.h"
+#include "object/key.h"
+#include "policy/policy.h"
+#include "serving/plan.h"
+#include "store/store.h"
+
+enum prg_exit { PRG_EXIT_DONE = 0, PRG_EXIT_FAILED = 1, PRG_EXIT_TROUBLE = 2 };
+
+// ---- options ----
+struct prg_cli_options {   // every option of every command; a command's table says which it takes
+    struct prg_vec files;  // const char *
+    struct prg_vec limits; // const char *, "steps=N"
+    const char *store, *policies, *compat, *config, *config_namespace;
+    const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format;
+    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers;
+    char **args; // what is left
+    int arg_count;
+};
+
+enum prg_option_kind { PRG_OPTION_FLAG, PRG_OPTION_TEXT, PRG_OPTION_LIST };
+struct prg_option {
+    const char *name; // long name
+    char letter;      // or 0
+    enum prg_option_kind kind;
+    size_t offset;       // in struct prg_cli_options
+    const char *arg;     // "FILE"; NULL for flags
+    const char *help;    // one line
+    const char *choices; // "yaml|json" for completion and checking, or NULL
+};
+
+struct prg_command {
+    const char *name;
+    const char *summary;                         // one line of `perigee --help`
+    const char *usage;                           // "plan [-f FILE…] [KIND/NAME…]"
+    const char *text;                            // paragraphs for --help
+    const struct prg_option *options;            // ends with a NULL name
+    int (*run)(struct prg_cli_options *options); // returns enum prg_exit
+};
+
+// Parses argv (argv[0] is the command's name). false: a note is on stderr (exit 2).
+bool prg_options_parse(const struct prg_command *command, int argc, char **argv, struct prg_cli_options *ret);
+void prg_options_release(struct prg_cli_options *options);
+void prg_command_help(const struct prg_command *command);
+
+// Rows that several commands share, to be put into their tables.
+#define PRG_AT(member) offsetof(struct prg_cli_options, member)
+#define PRG_OPTIONS_SOURCE                                                                                             \
+    {"filename",    'f',    PRG_OPTION_LIST,                                                                           \
+     PRG_AT(files), "FILE", "file or folder of manifests, - for standard input; repeatable",                           \
+     NULL},                                                                                                            \
+        {"recursive", 'R', PRG_OPTION_FLAG, PRG_AT(recursive), NULL, "go into subfolders of -f", NULL},                \
+        {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "dir:PATH", "read a folder store", NULL},                         \
+        {"namespace", 'n',         PRG_OPTION_TEXT,                                                                    \
+         PRG_AT(ns),  "NAMESPACE", "namespace of the subject, and of manifests without one",                           \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "all-namespaces", 'A', PRG_OPTION_FLAG, PRG_AT(all_namespaces), NULL, "subjects of all namespaces", NULL       \
+    }
+#define PRG_OPTIONS_POLICY                                                                                             \
+    {"policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "DIR", "policy set laid over the shipped policies", NULL},      \
+        {"compat",       0,      PRG_OPTION_TEXT,                                                                      \
+         PRG_AT(compat), "MODE", "kserve: as the original; fixed (default): with its faults mended",                   \
+         "kserve|fixed"},                                                                                              \
+        {"limit",                                                                                                      \
+         0,                                                                                                            \
+         PRG_OPTION_LIST,                                                                                              \
+         PRG_AT(limits),                                                                                               \
+         "NAME=N",                                                                                                     \
+         "limit per policy and call: steps, memory, block, result, wall-ms",                                           \
+         NULL},                                                                                                        \
+        {"config", 0, PRG_OPTION_TEXT, PRG_AT(config), "FILE", "settings of Perigee itself (YAML); flags win over it", \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "config-namespace", 0, PRG_OPTION_TEXT, PRG_AT(config_namespace), "NAMESPACE",                                 \
+            "where the ConfigMap inferenceservice-config is (kserve)", NULL                                            \
+    }
+#define PRG_OPTION_HELP                                                                                                \
+    {                                                                                                                  \
+        "help", 'h', PRG_OPTION_FLAG, PRG_AT(help), NULL, "show this text", NULL                                       \
+    }
+#define PRG_OPTIONS_END                                                                                                \
+    {                                                                                                                  \
+        NULL, 0, PRG_OPTION_FLAG, 0, NULL, NULL, NULL                                                                  \
+    }
+
+// ---- settings: --config file and flags ----
+struct prg_settings {
+    struct prg_arena arena;
+    const char *policies; // folder or NULL
+    const struct prg_compat *compat;
+    const char *config_namespace;
+    struct prg_policy_limits limits;
+};
+// PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
+int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,
+                      struct prg_error *err) PRG_MUST_USE;
+
+// ---- sources ----
+// The store named by -f or --store, for reading. With -f every object of a kind with a schema is checked: unknown
+// fields are warnings on stderr. Objects borrow from arena.
+int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
+                    struct prg_error *err) PRG_MUST_USE;
+// "dir:PATH" to PATH.
+int prg_source_folder(const char *store, const char **ret_path, struct prg_error *err) PRG_MUST_USE;
+// KIND/NAME arguments (or all services) to keys, sorted.
+int prg_source_subjects(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
+                        struct prg_key **ret, size_t *ret_count, struct prg_error *err) PRG_MUST_USE;
+
+// ---- output ----
+// Prints "error: …" on stderr and returns exit.
+int prg_cli_error(const struct prg_error *err, enum prg_exit exit);
+void prg_cli_write(const struct prg_strbuf *text); // to stdout; a closed pipe is not an error
+// Aligned columns, two spaces apart; cells are copied.
+struct prg_table;
+struct prg_table *prg_table_new(size_t columns);
+void prg_table_row(struct prg_table *table, const char *const *cells);
+void prg_table_print(struct prg_table *table, struct prg_strbuf *out); // frees the table

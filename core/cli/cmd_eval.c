@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// cmd_eval.c: `perigee eval`: one Lua file in the sandbox, once or for each line of a file of JSON.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+struct evaluation {
+    const struct prg_cli_options *options;
+    struct prg_script *script;
+    bool has_error;
+};
+
+static int read_all(const char *path, struct prg_strbuf *out, struct prg_error *err)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    char chunk[65536];
+    size_t n;
+    if (!file)
+        return prg_fail(err, PRG_IO, "%s: %s", path, strerror(errno));
+    while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
+        prg_strbuf_add(out, chunk, n);
+    bool failed = ferror(file) != 0;
+    int saved = errno;
+    if (file != stdin)
+        fclose(file);
+    return failed ? prg_fail(err, PRG_IO, "%s: %s", path, strerror(saved)) : PRG_OK;
+}
+
+static void print_error(const struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    char text[PRG_ERROR_LINE];
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    cJSON *object = prg_json_object(&arena);
+    prg_json_set_string(&arena, object, "error", prg_error_text(err, text, sizeof(text)));
+    prg_json_print(&out, object, PRG_JSON_SORTED);
+    prg_strbuf_putc(&out, '\n');
+    prg_cli_write(&out);
+}
+
+// Runs the script on one line (NULL: without input) and prints its value, or the error, as one line.
+static void evaluate(struct evaluation *evaluation, const char *line, size_t length, const char *place)
+{
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    struct prg_error err = {0};
+    cJSON *input = NULL, *value = NULL;
+    const char *as = evaluation->options->as ? evaluation->options->as : "input";
+    int rc = PRG_OK;
+    if (line) {
+        rc = prg_json_parse(&arena, line, length, NULL, &input, &err);
+        if (rc != PRG_OK)
+            prg_wrap(&err, "%s", place);
+    }
+    if (rc == PRG_OK)
+        rc = prg_script_run(evaluation->script, &arena, as, input, evaluation->options->call, &value, &err);
+    if (rc != PRG_OK) {
+        evaluation->has_error = true;
+        print_error(&err);
+        return;
+    }
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    if (value)
+        prg_json_print(&out, value, PRG_JSON_SORTED);
+    else
+        prg_strbuf_puts(&out, "null");
+    prg_strbuf_putc(&out, '\n');
+    prg_cli_write(&out);
+}
+
+static void evaluate_lines(struct evaluation *evaluation, const char *name, const struct prg_strbuf *text)
+{
+    const char *p = text->text, *end = p + text->length;
+    for (unsigned number = 1; p < end; number++) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t length = (size_t)((stop ? stop : end) - p);
+        char place[320];
+        snprintf(place, sizeof(place), "%.256s, line %u", name, number);
+        if (length && p[length - 1] == '\r')
+            length--;
+        if (length)
+            evaluate(evaluation, p, length, place);
+        p = stop ? stop + 1 : end;
+    }
+}
+
+static int run(struct prg_cli_options *options)
+{
+    struct evaluation evaluation = {.options = options};
+    struct prg_settings settings;
+    struct prg_error err = {0};
+    prg_auto_strbuf script = PRG_STRBUF_INIT, input = PRG_STRBUF_INIT;
+    if (options->arg_count != 1) {
+        fprintf(stderr, "error: perigee eval: one Lua file is needed; see perigee eval --help\n");
+        return PRG_EXIT_TROUBLE;
+    }
+    const char *name = options->args[0];
+    if (prg_settings_load(options, &settings, &err) != PRG_OK)
+        return prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    int rc = read_all(name, &script, &err);
+    if (rc == PRG_OK && options->input)
+        rc = read_all(options->input, &input, &err);
+    if (rc == PRG_OK)
+        rc = prg_script_load(name, script.text, script.length, &settings.limits, &evaluation.script, &err);
+    if (rc == PRG_OK) {
+        if (options->input)
+            evaluate_lines(&evaluation, options->input, &input);
+        else
+            evaluate(&evaluation, NULL, 0, NULL);
+    }
+    prg_script_free(evaluation.script);
+    prg_arena_release(&settings.arena);
+    if (rc != PRG_OK)
+        return prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    return evaluation.has_error ? PRG_EXIT_FAILED : PRG_EXIT_DONE;
+}
+
+static const struct prg_option options[] = {
+    {"input", 0, PRG_OPTION_TEXT, PRG_AT(input), "NDJSON", "run once for each line of this file, - for standard input",
+     NULL},
+    {"as", 0, PRG_OPTION_TEXT, PRG_AT(as), "NAME", "global that holds the line (input)", NULL},
+    {"call", 0, PRG_OPTION_TEXT, PRG_AT(call), "FUNCTION",
+     "print what this function of the script returns for the line", NULL},
+    {"limit", 0, PRG_OPTION_LIST, PRG_AT(limits), "NAME=N", "limit per run: steps, memory, block, result, wall-ms",
+     NULL},
+    PRG_OPTION_HELP,
+    PRG_OPTIONS_END,
+};
+
+const struct prg_command prg_command_eval = {
+    .name = "eval",
+    .summary = "Run a Lua file in the policies' sandbox and print its value as JSON",
+    .usage = "eval FILE.lua [--input NDJSON] [--as NAME] [--call FUNCTION]",
+    .text = "Each value is one line of JSON. A line that raises prints {\"error\": \"...\"}, and the exit status is 1 "
+            "at the end.\n",
+    .options = options,
+    .run = run,
+};

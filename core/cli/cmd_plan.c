@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// cmd_plan.c: `perigee plan`: prints what would be made, writes nothing.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "controller/planner.h"
+#include "controller/summary.h"
+#include "object/meta.h"
+#include "yaml/dump.h"
+
+enum format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_NAME, FORMAT_YAML, FORMAT_JSON };
+
+struct session {
+    const struct prg_cli_options *options;
+    struct prg_arena arena; // sources
+    struct prg_settings settings;
+    struct prg_policy_set *policies;
+    struct prg_planner *planner;
+    struct prg_store *store;
+    struct prg_key *keys;
+    size_t key_count;
+    int64_t now_ns;
+    uint64_t seed;
+    enum format format;
+    bool has_error; // some plan has one
+    struct prg_strbuf out;
+};
+
+static enum format format_of(const char *text)
+{
+    static const char *const names[] = {"", "wide", "name", "yaml", "json"};
+    for (int i = 0; text && i < (int)PRG_COUNT(names); i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum format)i;
+    return FORMAT_TABLE;
+}
+
+static int read_clock_and_seed(struct session *session, struct prg_error *err)
+{
+    const char *now = session->options->now, *seed = session->options->seed;
+    session->now_ns = prg_clock_wall_ns();
+    if (now && !prg_clock_parse(now, &session->now_ns))
+        return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", now);
+    if (seed) {
+        char *end;
+        errno = 0;
+        session->seed = strtoull(seed, &end, 10);
+        if (errno || *end || end == seed || seed[0] == '-')
+            return prg_fail(err, PRG_INVALID, "--seed %s: a whole number from 0 to 2^64 - 1", seed);
+    }
+    return PRG_OK;
+}
+
+static int open_session(struct session *session, struct prg_error *err)
+{
+    int rc = read_clock_and_seed(session, err);
+    if (rc == PRG_OK)
+        rc = prg_settings_load(session->options, &session->settings, err);
+    if (rc != PRG_OK)
+        return rc;
+    struct prg_policy_options policy = {.folder = session->settings.policies, .limits = session->settings.limits};
+    rc = prg_policy_set_load(&policy, &session->policies, err);
+    if (rc == PRG_OK)
+        rc = prg_source_open(session->options, &session->arena, &session->store, err);
+    if (rc == PRG_OK)
+        rc = prg_source_subjects(session->options, session->store, &session->arena, &session->keys, &session->key_count,
+                                 err);
+    if (rc != PRG_OK)
+        return rc;
+    session->planner = prg_planner_new(session->policies, session->settings.compat, session->settings.config_namespace);
+    prg_planner_load_config(session->planner, &session->store->reader);
+    return PRG_OK;
+}
+
+static void close_session(struct session *session)
+{
+    prg_planner_free(session->planner);
+    prg_store_free(session->store);
+    prg_policy_set_unref(session->policies);
+    prg_arena_release(&session->settings.arena);
+    prg_arena_release(&session->arena);
+    prg_strbuf_release(&session->out);
+}
+
+// ---- one plan in each format ----
+
+static void print_names(struct session *session, const struct prg_plan *plan)
+{
+    const cJSON *object;
+    prg_json_each (object, plan->objects) {
+        const char *group = prg_api_group(plan->arena, prg_json_get_text(object, "apiVersion"));
+        char *kind = prg_arena_strdup(plan->arena, prg_json_get_text(object, "kind"));
+        for (char *p = kind; *p; p++)
+            *p = (char)(*p >= 'A' && *p <= 'Z' ? *p + ('a' - 'A') : *p);
+        prg_strbuf_printf(&session->out, "%s%s%s/%s\n", kind, group[0] ? "." : "", group, prg_meta_name(object));
+    }
+}
+
+static void print_yaml(struct session *session, struct prg_plan *plan)
+{
+    const cJSON *object;
+    if (plan->error) {
+        prg_strbuf_printf(&session->out, "# %s/%s: error: ", prg_meta_namespace(plan->resource),
+                          prg_meta_name(plan->resource));
+        for (const char *p = plan->error; *p; p++) // a comment is one line
+            prg_strbuf_putc(&session->out, (unsigned char)*p < ' ' ? ' ' : *p);
+        prg_strbuf_putc(&session->out, '\n');
+    }
+    prg_json_each (object, plan->objects) {
+        prg_strbuf_puts(&session->out, "---\n");
+        prg_yaml_dump(&session->out, object);
+    }
+}
+
+static const char *action_of(const struct session *session, const cJSON *object, struct prg_arena *arena)
+{
+    struct prg_key key;
+    struct prg_error ignored;
+    if (prg_key_of(arena, object, &key, &ignored) != PRG_OK)
+        return "";
+    return session->store->reader.get(&session->store->reader, &key) ? "exists" : "new";
+}
+
+// One row a rendered object; wide adds the image and where the row's service stands.
+static void add_rows(struct session *session, struct prg_table *table, struct prg_plan *plan)
+{
+    const cJSON *object;
+    struct prg_plan_summary summary;
+    const char *name = prg_meta_name(plan->resource), *ns = prg_meta_namespace(plan->resource);
+    prg_plan_summarise(plan, &summary);
+    if (session->format == FORMAT_WIDE) {
+        const char *cells[] = {ns, name, summary.runtime, summary.image, summary.gpus, summary.objects, summary.ready};
+        prg_table_row(table, cells);
+        return;
+    }
+    if (!prg_json_count(plan->objects)) {
+        const char *cells[] = {ns, name, "-", "-", plan->error ? plan->error : "nothing to make"};
+        prg_table_row(table, cells);
+    }
+    prg_json_each (object, plan->objects) {
+        const char *cells[] = {ns, name, prg_json_get_text(object, "kind"), prg_meta_name(object),
+                               action_of(session, object, plan->arena)};
+        prg_table_row(table, cells);
+    }
+    prg_json_each (object, plan->deletes) {
+        const char *cells[] = {ns, name, prg_json_get_text(object, "kind"), prg_json_get_text(object, "name"),
+                               "deleted"};
+        prg_table_row(table, cells);
+    }
+}
+
+static void print_plan(struct session *session, struct prg_table *table, struct prg_plan *plan, size_t index)
+{
+    switch (session->format) {
+    case FORMAT_TABLE:
+    case FORMAT_WIDE:
+        add_rows(session, table, plan);
+        break;
+    case FORMAT_NAME:
+        print_names(session, plan);
+        break;
+    case FORMAT_YAML:
+        print_yaml(session, plan);
+        break;
+    case FORMAT_JSON:
+        if (index)
+            prg_strbuf_puts(&session->out, ",\n");
+        prg_json_print(&session->out, prg_plan_to_json(plan, PRG_PLAN_FIELDS), PRG_JSON_SORTED | PRG_JSON_PRETTY);
+        break;
+    }
+    if (session->format != FORMAT_JSON && plan->error)
+        fprintf(stderr, "error: inferenceservice %s/%s: %s\n", prg_meta_namespace(plan->resource),
+                prg_meta_name(plan->resource), plan->error);
+}
+
+static int plan_one(struct session *session, struct prg_table *table, size_t index, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    struct prg_plan *plan = prg_plan_new(&arena);
+    int rc = prg_planner_plan(session->planner, &session->store->reader, &session->keys[index], session->now_ns,
+                              session->seed, plan, err);
+    if (rc != PRG_OK)
+        return rc;
+    session->has_error = session->has_error || plan->error;
+    print_plan(session, table, plan, index);
+    if (session->options->explain && session->format != FORMAT_JSON)
+        prg_plan_explain(plan, true, &session->out);
+    return PRG_OK;
+}
+
+static struct prg_table *start_table(const struct session *session)
+{
+    static const char *const wide[] = {"NAMESPACE", "NAME", "RUNTIME", "IMAGE", "GPUS", "OBJECTS", "READY"};
+    static const char *const objects[] = {"NAMESPACE", "SERVICE", "KIND", "NAME", "STATE"};
+    if (session->format > FORMAT_WIDE)
+        return NULL;
+    struct prg_table *table = prg_table_new(session->format == FORMAT_WIDE ? PRG_COUNT(wide) : PRG_COUNT(objects));
+    prg_table_row(table, session->format == FORMAT_WIDE ? wide : objects);
+    return table;
+}
+
+static int plan_all(struct session *session, struct prg_error *err)
+{
+    // One named subject is printed as it is; several are a list, whatever their number turns out to be.
+    bool is_list = session->format == FORMAT_JSON && (session->options->arg_count != 1 || session->key_count != 1);
+    struct prg_table *table = start_table(session);
+    struct prg_strbuf explained = PRG_STRBUF_INIT;
+    int rc = PRG_OK;
+    if (is_list)
+        prg_strbuf_puts(&session->out, "{\"apiVersion\": \"perigee.dev/v1\", \"kind\": \"PlanList\", \"items\": [\n");
+    for (size_t i = 0; i < session->key_count && rc == PRG_OK; i++)
+        rc = plan_one(session, table, i, err);
+    if (session->format == FORMAT_JSON && rc == PRG_OK)
+        prg_strbuf_puts(&session->out, is_list ? "\n]}\n" : "\n");
+    if (table) { // the explanations come below the table
+        explained = session->out;
+        session->out = (struct prg_strbuf)PRG_STRBUF_INIT;
+        prg_table_print(table, &session->out);
+        prg_strbuf_add(&session->out, explained.text, explained.length);
+        prg_strbuf_release(&explained);
+    }
+    return rc;
+}
+
+static int run(struct prg_cli_options *options)
+{
+    struct session session = {.options = options, .out = PRG_STRBUF_INIT, .seed = 1};
+    struct prg_error err = {0};
+    session.format = format_of(options->output);
+    prg_arena_init(&session.arena);
+    int rc = open_session(&session, &err);
+    if (rc == PRG_OK)
+        rc = plan_all(&session, &err);
+    if (rc == PRG_OK)
+        prg_cli_write(&session.out);
+    else
+        prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    int code = rc != PRG_OK ? PRG_EXIT_TROUBLE : session.has_error ? PRG_EXIT_FAILED : PRG_EXIT_DONE;
+    close_session(&session);
+    return code;
+}
+
+static const struct prg_option options[] = {
+    PRG_OPTIONS_SOURCE,
+    {"output", 'o', PRG_OPTION_TEXT, PRG_AT(output), "FORMAT", "yaml: the objects as manifests; json: the whole plan",
+     "yaml|json|name|wide"},
+    {"explain", 0, PRG_OPTION_FLAG, PRG_AT(explain), NULL,
+     "say why: candidates, annotations, label layers, who set each field", NULL},
+    {"now", 0, PRG_OPTION_TEXT, PRG_AT(now), "TIME", "the clock of the plan, RFC 3339", NULL},
+    {"seed", 0, PRG_OPTION_TEXT, PRG_AT(seed), "N", "seed of random suffixes (1)", NULL},
+    PRG_OPTIONS_POLICY,
+    PRG_OPTION_HELP,
+    PRG_OPTIONS_END,
+};
+
+const struct prg_command prg_command_plan = {
+    .name = "plan",
+    .summary = "Print what would be made for InferenceServices, without writing anything",
+    .usage = "plan [-f FILE...] [--store dir:PATH] [KIND/NAME...]",
+    .text = "All files together are the store: services, runtimes, the ConfigMap inferenceservice-config, stored "
+            "Deployments.\n"
+            "Without KIND/NAME every service is planned.\n\n"
+            "  perigee plan -f runtime-catalog -R -f iris.yaml inferenceservice/iris --explain\n\n"
+            "Exit status: 0 done, 1 a plan has an error (it is printed all the same), 2 trouble with the input.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// commands.h: the commands, in the order of `perigee --help`.
+#pragma once
+#include "cli/cli.h"
+
+extern const struct prg_command prg_command_controller;
+extern const struct prg_command prg_command_plan;
+extern const struct prg_command prg_command_eval;
+extern const struct prg_command prg_command_policies;
+extern const struct prg_command prg_command_version;
+extern const struct prg_command prg_command_completion;
+
+extern const struct prg_command *const prg_commands[]; // ends with NULL

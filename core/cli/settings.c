@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// settings.c: Perigee's own settings: the file of --config, flags over it, defaults below it.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "yaml/load.h"
+
+struct limit {
+    const char *name, *key; // on the command line, in the file
+};
+enum { LIMIT_STEPS, LIMIT_MEMORY, LIMIT_BLOCK, LIMIT_RESULT, LIMIT_WALL, LIMIT_COUNT };
+static const struct limit limits[LIMIT_COUNT] = {{"steps", "steps"},
+                                                 {"memory", "memoryBytes"},
+                                                 {"block", "blockBytes"},
+                                                 {"result", "resultNodes"},
+                                                 {"wall-ms", "wallMs"}};
+
+static void set_limit(struct prg_policy_limits *target, int limit, uint64_t value)
+{
+    switch (limit) {
+    case LIMIT_STEPS:
+        target->max_steps = value;
+        break;
+    case LIMIT_MEMORY:
+        target->max_memory_bytes = value;
+        break;
+    case LIMIT_BLOCK:
+        target->max_block_bytes = value;
+        break;
+    case LIMIT_RESULT:
+        target->max_result_nodes = value;
+        break;
+    default:
+        target->max_wall_ms = (unsigned)value;
+        break;
+    }
+}
+
+static int place_error(struct prg_error *err, const char *file, const cJSON *node, const char *what, const char *name)
+{
+    struct prg_json_position at = prg_json_position(node);
+    return prg_fail(err, PRG_INVALID, "%s:%u:%u: %s%s", file, at.line, at.column, what, name);
+}
+
+static int read_limits(struct prg_settings *settings, const char *file, const cJSON *node, struct prg_error *err)
+{
+    const cJSON *item;
+    if (!prg_json_is_object(node))
+        return place_error(err, file, node, "limits is an object of numbers", "");
+    prg_json_each (item, node) {
+        int64_t value;
+        int at = 0;
+        while (at < LIMIT_COUNT && strcmp(limits[at].key, item->string) != 0)
+            at++;
+        if (at == LIMIT_COUNT)
+            return place_error(err, file, item,
+                               "unknown limit; known: steps, memoryBytes, blockBytes, resultNodes, wallMs; not ",
+                               item->string);
+        if (!prg_json_int64(item, &value) || value <= 0 || value > UINT32_MAX * (int64_t)1024)
+            return place_error(err, file, item, "a limit is a whole number above 0: ", item->string);
+        set_limit(&settings->limits, at, (uint64_t)value);
+    }
+    return PRG_OK;
+}
+
+static int set_compat(struct prg_settings *settings, const char *name, struct prg_error *err)
+{
+    const struct prg_compat *compat = prg_compat_by_name(name);
+    if (!compat)
+        return prg_fail(err, PRG_INVALID, "compat '%s': kserve or fixed", name);
+    settings->compat = compat;
+    return PRG_OK;
+}
+
+static const char *const known_keys[] = {"policies", "compat", "limits", "configNamespace"};
+
+static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
+{
+    const char *nearest = NULL;
+    unsigned best = 4;
+    for (size_t i = 0; i < PRG_COUNT(known_keys); i++) {
+        unsigned distance = prg_text_distance(item->string, known_keys[i], best - 1);
+        if (distance < best) {
+            best = distance;
+            nearest = known_keys[i];
+        }
+    }
+    struct prg_json_position at = prg_json_position(item);
+    return prg_fail(err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
+                    nearest ? "; did you mean '" : "; known: policies, compat, limits, configNamespace",
+                    nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static int read_file(struct prg_settings *settings, const char *file, struct prg_error *err)
+{
+    struct prg_yaml_docs docs;
+    const cJSON *item;
+    int rc = prg_yaml_load_file(&settings->arena, file, NULL, &docs, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (docs.count != 1 || !prg_json_is_object(docs.items[0]))
+        return prg_fail(err, PRG_INVALID, "%s:1: the settings are one YAML object", file);
+    prg_json_each (item, docs.items[0]) {
+        const char *key = item->string, *text = prg_json_text(item);
+        if (strcmp(key, "limits") == 0)
+            rc = read_limits(settings, file, item, err);
+        else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0)
+            rc = unknown_key(file, item, err);
+        else if (!text)
+            rc = place_error(err, file, item, "a text is needed: ", key);
+        else if (strcmp(key, "policies") == 0)
+            settings->policies = text;
+        else if (strcmp(key, "configNamespace") == 0)
+            settings->config_namespace = text;
+        else if (set_compat(settings, text, err) != PRG_OK)
+            rc = prg_wrap(err, "%s:%u", file, prg_json_position(item).line);
+        if (rc != PRG_OK)
+            return rc;
+    }
+    return PRG_OK;
+}
+
+static int flag_limit(struct prg_settings *settings, const char *text, struct prg_error *err)
+{
+    const char *equals = strchr(text, '=');
+    for (int i = 0; equals && i < LIMIT_COUNT; i++) {
+        size_t length = strlen(limits[i].name);
+        char *end;
+        if (strncmp(text, limits[i].name, length) != 0 || text[length] != '=')
+            continue;
+        errno = 0;
+        unsigned long long value = strtoull(equals + 1, &end, 10);
+        if (errno || *end || end == equals + 1 || equals[1] == '-' || value == 0)
+            break;
+        set_limit(&settings->limits, i, value);
+        return PRG_OK;
+    }
+    return prg_fail(err, PRG_INVALID,
+                    "--limit %s: NAME=N with NAME one of steps, memory, block, result, wall-ms and N above 0", text);
+}
+
+int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret, struct prg_error *err)
+{
+    struct stat info;
+    int rc = PRG_OK;
+    *ret = (struct prg_settings){.compat = &prg_compat_fixed, .config_namespace = "kserve"};
+    prg_arena_init(&ret->arena);
+    if (options->config)
+        rc = read_file(ret, options->config, err);
+    if (rc == PRG_OK && options->compat)
+        rc = set_compat(ret, options->compat, err);
+    for (size_t i = 0; rc == PRG_OK && i < options->limits.count; i++)
+        rc = flag_limit(ret, options->limits.items[i], err);
+    if (options->policies)
+        ret->policies = options->policies;
+    if (options->config_namespace)
+        ret->config_namespace = options->config_namespace;
+    if (rc == PRG_OK && ret->policies && (stat(ret->policies, &info) != 0 || !S_ISDIR(info.st_mode)))
+        rc = prg_fail(err, PRG_IO, "--policies %s: no such folder (perigee policies export DIR makes one)",
+                      ret->policies);
+    if (rc != PRG_OK)
+        prg_arena_release(&ret->arena);
+    return rc;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// source.c: where a command's objects come from (-f, --store) and which of them it is about.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/catalog.h"
+#include "catalog/manifest.h"
+#include "cli/cli.h"
+#include "object/meta.h"
+#include "store/store_mem.h"
+#include "json/schema.h"
+
+struct reading {
+    const struct prg_cli_options *options;
+    struct prg_arena *arena;
+    struct prg_store *store;
+    size_t object_count;
+};
+
+struct finding_context {
+    const char *file, *object;
+};
+
+// Wrong types are told by the plan, as errors; here only what is silently ignored otherwise.
+static void warn_unknown(const struct prg_schema_finding *finding, void *ctx)
+{
+    const struct finding_context *where = ctx;
+    struct prg_json_position at = prg_json_position(finding->node);
+    if (finding->problem != PRG_PROBLEM_UNKNOWN_FIELD)
+        return;
+    fprintf(stderr, "warning: %s:%u:%u: %s: unknown field %s", where->file, at.line, at.column, where->object,
+            finding->pointer);
+    if (finding->nearest)
+        fprintf(stderr, "; did you mean '%s'?", finding->nearest);
+    fputc('\n', stderr);
+}
+
+static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
+{
+    struct reading *reading = ctx;
+    const struct prg_schema *schema = prg_schema_of_kind(manifest->key.group, manifest->key.kind);
+    if (schema) {
+        struct finding_context where = {manifest->file, prg_key_text(reading->arena, &manifest->key)};
+        prg_schema_check(schema, manifest->object, warn_unknown, &where);
+    }
+    reading->object_count++;
+    if (prg_store_mem_put(reading->store, manifest->object, true, false, err) == PRG_OK)
+        return PRG_OK;
+    const cJSON *first = reading->store->reader.get(&reading->store->reader, &manifest->key);
+    return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is there already (line %u of its file); one object is written once",
+                    manifest->file, manifest->line, prg_key_text(reading->arena, &manifest->key),
+                    prg_json_position(first).line);
+}
+
+static int add_file(const char *path, void *ctx, struct prg_error *err)
+{
+    struct reading *reading = ctx;
+    return prg_manifest_load_file(reading->arena, path, reading->options->ns, add_manifest, reading, err);
+}
+
+static int open_files(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
+                      struct prg_error *err)
+{
+    struct reading reading = {options, arena, prg_store_mem_new(), 0};
+    int rc = PRG_OK;
+    for (size_t i = 0; rc == PRG_OK && i < options->files.count; i++) {
+        const char *path = options->files.items[i];
+        rc = strcmp(path, "-") == 0 ? add_file(path, &reading, err)
+                                    : prg_manifest_each_file(path, options->recursive, add_file, &reading, err);
+    }
+    if (rc == PRG_OK && reading.object_count == 0)
+        rc = prg_fail(err, PRG_INVALID,
+                      "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)",
+                      (const char *)options->files.items[0]);
+    if (rc != PRG_OK) {
+        prg_store_free(reading.store);
+        return rc;
+    }
+    *ret = reading.store;
+    return PRG_OK;
+}
+
+int prg_source_folder(const char *store, const char **ret_path, struct prg_error *err)
+{
+    if (!prg_text_has_prefix(store, "dir:") || !store[4])
+        return prg_fail(err, PRG_INVALID, "--store %s: dir:PATH, a folder of manifests", store);
+    *ret_path = store + 4;
+    return PRG_OK;
+}
+
+int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
+                    struct prg_error *err)
+{
+    if (options->files.count && options->store)
+        return prg_fail(err, PRG_INVALID, "-f and --store exclude each other");
+    if (options->files.count)
+        return open_files(options, arena, ret, err);
+    if (!options->store)
+        return prg_fail(err, PRG_INVALID, "nothing to read: give -f FILE or --store dir:PATH");
+    const char *path;
+    struct prg_catalog_options catalog = {.default_namespace = options->ns};
+    if (prg_source_folder(options->store, &path, err) != PRG_OK)
+        return err->code;
+    return prg_catalog_open(path, &catalog, ret, err);
+}
+
+// Names under which users know the kind, as kubectl takes them.
+static bool is_service_kind(const char *kind, size_t length)
+{
+    static const char *const names[] = {"inferenceservice",
+                                        "inferenceservices",
+                                        "isvc",
+                                        "inferenceservice.serving.kserve.io",
+                                        "inferenceservices.serving.kserve.io",
+                                        "inferenceservices.v1beta1.serving.kserve.io"};
+    for (size_t i = 0; i < PRG_COUNT(names); i++)
+        if (strlen(names[i]) == length && strncasecmp(names[i], kind, length) == 0)
+            return true;
+    return false;
+}
+
+struct collecting {
+    struct prg_arena *arena;
+    struct prg_key *keys;
+    size_t count, cap;
+    const char *name; // only this one, or NULL
+};
+
+static void collect(const cJSON *object, void *ctx)
+{
+    struct collecting *collecting = ctx;
+    if (collecting->name && strcmp(collecting->name, prg_meta_name(object)) != 0)
+        return;
+    if (collecting->count == collecting->cap) {
+        size_t cap = collecting->cap ? collecting->cap * 2 : 16;
+        struct prg_key *keys = prg_arena_array(collecting->arena, struct prg_key, cap);
+        if (collecting->count)
+            memcpy(keys, collecting->keys, collecting->count * sizeof(*keys));
+        collecting->keys = keys;
+        collecting->cap = cap;
+    }
+    collecting->keys[collecting->count++] = (struct prg_key){
+        "serving.kserve.io", "InferenceService", prg_arena_strdup(collecting->arena, prg_meta_namespace(object)),
+        prg_arena_strdup(collecting->arena, prg_meta_name(object))};
+}
+
+static int one_subject(const struct prg_cli_options *options, const struct prg_store *store, const char *arg,
+                       struct collecting *subjects, struct prg_error *err)
+{
+    const char *slash = strchr(arg, '/');
+    struct collecting elsewhere = {.arena = subjects->arena};
+    if (!slash || !slash[1])
+        return prg_fail(err, PRG_INVALID, "%s: a subject is KIND/NAME, as in inferenceservice/iris", arg);
+    if (!is_service_kind(arg, (size_t)(slash - arg)))
+        return prg_fail(err, PRG_INVALID, "%s: only an inferenceservice can be planned", arg);
+    const char *ns = options->all_namespaces ? NULL : options->ns ? options->ns : "default";
+    size_t before = subjects->count;
+    subjects->name = slash + 1;
+    store->reader.list(&store->reader, "serving.kserve.io", "InferenceService", ns, collect, subjects);
+    if (subjects->count > before)
+        return PRG_OK;
+    elsewhere.name = slash + 1;
+    store->reader.list(&store->reader, "serving.kserve.io", "InferenceService", NULL, collect, &elsewhere);
+    if (elsewhere.count)
+        return prg_fail(err, PRG_NOTFOUND, "%s: not in namespace %s, but in %s: give -n %s", arg, ns,
+                        elsewhere.keys[0].ns, elsewhere.keys[0].ns);
+    return prg_fail(err, PRG_NOTFOUND, "%s: no such object%s%s", arg, ns ? " in namespace " : " in any namespace",
+                    ns ? ns : "");
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return prg_key_compare(a, b);
+}
+
+int prg_source_subjects(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
+                        struct prg_key **ret, size_t *ret_count, struct prg_error *err)
+{
+    struct collecting subjects = {.arena = arena};
+    for (int i = 0; i < options->arg_count; i++)
+        if (one_subject(options, store, options->args[i], &subjects, err) != PRG_OK)
+            return err->code;
+    if (options->arg_count == 0) {
+        store->reader.list(&store->reader, "serving.kserve.io", "InferenceService",
+                           options->all_namespaces ? NULL : options->ns, collect, &subjects);
+        if (!subjects.count)
+            return prg_fail(err, PRG_NOTFOUND, "no InferenceService%s%s",
+                            options->ns ? " in namespace " : " among the objects", options->ns ? options->ns : "");
+    }
+    qsort(subjects.keys, subjects.count, sizeof(*subjects.keys), compare_keys);
+    *ret = subjects.keys;
+    *ret_count = subjects.count;
+    return PRG_OK;
+}
