@@ -22,9 +22,10 @@ typedef void (*prg_store_watch_fn)(const struct prg_key *key,
                                    void *ctx); // key of an object that appeared, changed or vanished
 
 struct prg_store_ops {
-    // Makes object as given the stored intent; fields of others (status, a replica count an autoscaler owns) stay.
+    // Makes object as given the stored intent; fields of others (status, a replica count an autoscaler owns) stay. The
+    // rule: store/intent.h.
     int (*apply)(struct prg_store *store, const cJSON *object, enum prg_store_result *ret, struct prg_error *err);
-    // Deletes only when the stored uid equals uid (NULL or "": any). Absent is PRG_STORE_UNCHANGED.
+    // Deletes only when the stored uid equals uid (NULL or "": any), else PRG_CONFLICT. Absent is PRG_STORE_UNCHANGED.
     int (*remove)(struct prg_store *store, const struct prg_key *key, const char *uid, enum prg_store_result *ret,
                   struct prg_error *err);
     // Replaces the status of an existing object.
