@@ -2,6 +2,7 @@
 // test_store_mem.c: the memory store: lookups, order, writes.
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "object/meta.h"
