@@ -9,3 +9,8 @@ cJSON *prg_pointer_get(const cJSON *root, const char *pointer);
 void prg_pointer_push(struct prg_strbuf *pointer, const char *token);
 void prg_pointer_push_index(struct prg_strbuf *pointer, size_t index);
 bool prg_pointer_is_valid(const char *pointer);
+
+// One token of a pointer, still escaped, `length` bytes long: the member or item that it names, or NULL.
+cJSON *prg_pointer_step(const cJSON *node, const char *token, size_t length);
+// Reads a token as an array index: decimal digits, no zero in front.
+bool prg_pointer_index(const char *token, size_t length, size_t *ret);

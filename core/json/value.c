@@ -5,6 +5,7 @@
 // that appending takes one step.
 #include "json/value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,8 @@ cJSON *prg_json_double(struct prg_arena *arena, double value)
 {
     prg_require(isfinite(value));
     char scientific[40];
-    for (int precision = 14; precision <= 16; precision++) {
+    // 15 digits do for most; numbers below DBL_MIN have fewer bits and may need fewer digits than that.
+    for (int precision = fabs(value) < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
         snprintf(scientific, sizeof(scientific), "%.*e", precision, value);
         if (strtod(scientific, NULL) == value)
             break;
@@ -139,7 +141,7 @@ static void link_last(cJSON *parent, cJSON *value)
     parent->child->prev = value;
 }
 
-cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
+cJSON *prg_json_copy_empty(struct prg_arena *arena, const cJSON *node)
 {
     if (!node)
         return NULL;
@@ -151,6 +153,12 @@ cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
         size_t length = prg_json_is_string(node) ? (size_t)node->valueint : strlen(node->valuestring);
         copy->valuestring = prg_arena_strndup(arena, node->valuestring, length);
     }
+    return copy;
+}
+
+cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
+{
+    cJSON *copy = prg_json_copy_empty(arena, node);
     const cJSON *item;
     prg_json_each (item, node) {
         cJSON *value = prg_json_copy(arena, item);

@@ -33,6 +33,8 @@ cJSON *prg_json_bool(struct prg_arena *arena, bool value);
 cJSON *prg_json_null(struct prg_arena *arena);
 cJSON *prg_json_copy(struct prg_arena *arena,
                      const cJSON *node); // deep; keeps positions and origins; key is not copied
+cJSON *prg_json_copy_empty(struct prg_arena *arena,
+                           const cJSON *container); // an object or array without its children, else as above
 
 // ---- changing (only trees of your own) ----
 // Sets object[key] = value: replaces in place or appends. Copies key. value must not be in another tree.
