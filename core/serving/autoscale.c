@@ -55,8 +55,7 @@ static int memory_target(struct prg_serving *s, const cJSON *given, cJSON **ret,
 static int metrics_of_list(struct prg_serving *s, const cJSON *list, cJSON *metrics, struct prg_error *err)
 {
     const cJSON *item;
-    prg_json_each(item, list)
-    {
+    prg_json_each (item, list) {
         const cJSON *resource = prg_render_given(item, "resource"), *given = prg_json_get(resource, "target");
         const char *name = prg_json_get_text(resource, "name");
         if (prg_text_equal(name, "cpu")) {
@@ -89,8 +88,8 @@ static int render_hpa(struct prg_serving *s, const struct prg_workload *w, cJSON
 {
     struct prg_arena *arena = s->arena;
     int64_t min = prg_render_int(s->predictor, "minReplicas", 1), max = prg_render_int(s->predictor, "maxReplicas", 0);
-    cJSON *hpa = prg_render_object(s, "autoscaling/v2", "HorizontalPodAutoscaler", s->predictor_name, w->labels,
-                                   w->annotations);
+    cJSON *hpa =
+        prg_render_object(s, "autoscaling/v2", "HorizontalPodAutoscaler", s->predictor_name, w->labels, w->annotations);
     cJSON *spec = prg_json_object(arena), *target = prg_json_object(arena), *metrics = prg_json_array(arena);
     const cJSON *scaling = prg_render_given(s->predictor, "autoScaling");
     if (scaling) {
@@ -153,8 +152,7 @@ static bool is_class(const struct prg_scaler *scaler, const char *class)
 static bool is_owned_by_some_service(const cJSON *object)
 {
     const cJSON *owner;
-    prg_json_each(owner, prg_json_at(object, "metadata", "ownerReferences"))
-    {
+    prg_json_each (owner, prg_json_at(object, "metadata", "ownerReferences")) {
         if (prg_text_has_prefix(prg_json_get_text(owner, "apiVersion"), PRG_SERVING_GROUP) &&
             prg_text_equal(prg_json_get_text(owner, "kind"), "InferenceService"))
             return true;

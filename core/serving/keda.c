@@ -58,15 +58,15 @@ static cJSON *resource_trigger(struct prg_serving *s, const cJSON *resource)
 
 static cJSON *external_trigger(struct prg_serving *s, const cJSON *external)
 {
-    const cJSON *metric = prg_json_get(external, "metric"), *authentication = prg_json_get(external, "authenticationRef");
+    const cJSON *metric = prg_json_get(external, "metric"),
+                *authentication = prg_json_get(external, "authenticationRef");
     const char *backend = text_of(metric, "backend"), *ns = text_of(metric, "namespace");
     const char *modes = text_of(authentication, "authModes");
     const char *reference = text_of(prg_json_get(authentication, "authenticationRef"), "name");
     cJSON *metadata = NULL, *trigger = new_trigger(s, backend, &metadata);
     prg_json_set_string(s->arena, metadata, "serverAddress", text_of(metric, "serverAddress"));
     prg_json_set_string(s->arena, metadata, "query", text_of(metric, "query"));
-    prg_json_set_string(s->arena, metadata, "threshold",
-                        quantity_text(s, prg_json_at(external, "target", "value")));
+    prg_json_set_string(s->arena, metadata, "threshold", quantity_text(s, prg_json_at(external, "target", "value")));
     if (prg_text_equal(backend, "prometheus") && *ns)
         prg_json_set_string(s->arena, metadata, "namespace", ns);
     if (*modes)
@@ -191,8 +191,7 @@ int prg_render_scaled_object(struct prg_serving *s, const struct prg_workload *w
     if (set_windows(s, scaling, spec, err) != PRG_OK)
         return (int)err->code;
     size_t index = 0;
-    prg_json_each(metric, prg_json_get(scaling, "metrics"))
-    {
+    prg_json_each (metric, prg_json_get(scaling, "metrics")) {
         if (add_trigger(s, metric, index++, triggers, err) != PRG_OK)
             return (int)err->code;
     }

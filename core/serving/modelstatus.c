@@ -47,8 +47,7 @@ static void set_failure(struct prg_serving *s, const struct failure *failure)
     prg_json_set(s->arena, prg_status_model(s), "lastFailureInfo", info);
 }
 
-void prg_status_model_transition(struct prg_serving *s, const char *transition, const char *reason,
-                                 const char *message)
+void prg_status_model_transition(struct prg_serving *s, const char *transition, const char *reason, const char *message)
 {
     prg_json_set_string(s->arena, prg_status_model(s), "transitionStatus", transition);
     if (prg_text_equal(transition, "InvalidSpec"))
@@ -114,10 +113,8 @@ static bool is_pod_ready(const cJSON *pod)
     if (!prg_text_equal(text_of(status, "phase"), "Running"))
         return false;
     const cJSON *condition, *conditions = prg_json_get(status, "conditions");
-    prg_json_each(condition, conditions)
-    {
-        if (prg_text_equal(text_of(condition, "type"), "Ready") &&
-            prg_text_equal(text_of(condition, "status"), "True"))
+    prg_json_each (condition, conditions) {
+        if (prg_text_equal(text_of(condition, "type"), "Ready") && prg_text_equal(text_of(condition, "status"), "True"))
             return true;
     }
     return false;
@@ -215,8 +212,7 @@ static enum verdict judge_initializer(struct prg_serving *s, const cJSON *pod)
 {
     const cJSON *container_status;
     struct failure failure;
-    prg_json_each(container_status, prg_json_at(pod, "status", "initContainerStatuses"))
-    {
+    prg_json_each (container_status, prg_json_at(pod, "status", "initContainerStatuses")) {
         if (!prg_text_equal(text_of(container_status, "name"), PRG_CONTAINER_INITIALIZER))
             continue;
         if (state_of(container_status, "state", "running")) {
@@ -237,8 +233,7 @@ static void judge_server(struct prg_serving *s, const cJSON *pod)
 {
     const cJSON *container_status;
     struct failure failure;
-    prg_json_each(container_status, prg_json_at(pod, "status", "containerStatuses"))
-    {
+    prg_json_each (container_status, prg_json_at(pod, "status", "containerStatuses")) {
         if (!prg_text_equal(text_of(container_status, "name"), PRG_CONTAINER_PREDICTOR))
             continue;
         if (has_failed(s, pod, container_status, &failure))
@@ -254,8 +249,7 @@ static void judge_without_pods(struct prg_serving *s)
 {
     if (s->mode == PRG_MODE_KNATIVE) {
         const cJSON *stored = prg_render_stored(s, "serving.knative.dev", "Service", s->predictor_name), *condition;
-        prg_json_each(condition, prg_json_at(stored, "status", "conditions"))
-        {
+        prg_json_each (condition, prg_json_at(stored, "status", "conditions")) {
             if (prg_text_equal(text_of(condition, "status"), "False")) {
                 set_target(s, "FailedToLoad", "BlockedByFailedLoad");
                 return;
@@ -270,8 +264,8 @@ static bool is_loaded(struct prg_serving *s)
 {
     const cJSON *component = prg_json_at(s->service, "status", "components", "predictor");
     return prg_status_is_ready(s) &&
-           (s->mode == PRG_MODE_STANDARD || prg_text_equal(text_of(component, "latestCreatedRevision"),
-                                                           text_of(component, "latestReadyRevision")));
+           (s->mode == PRG_MODE_STANDARD ||
+            prg_text_equal(text_of(component, "latestCreatedRevision"), text_of(component, "latestReadyRevision")));
 }
 
 bool prg_status_model_from_pods(struct prg_serving *s, const char *pod_label, const char *pod_label_value)

@@ -12,8 +12,7 @@ static cJSON *texts(struct prg_serving *s, const char *const *items, size_t coun
         prg_json_append(list, prg_json_string(s->arena, items[i]));
     return list;
 }
-#define TEXTS(s, ...)                                                                                                  \
-    texts((s), (const char *const[]){__VA_ARGS__}, PRG_COUNT(((const char *const[]){__VA_ARGS__})))
+#define TEXTS(s, ...) texts((s), (const char *const[]){__VA_ARGS__}, PRG_COUNT(((const char *const[]){__VA_ARGS__})))
 
 // Member key of object as a fresh object.
 static cJSON *inside(struct prg_serving *s, cJSON *object, const char *key)
@@ -26,8 +25,7 @@ static int metric_names(struct prg_serving *s, cJSON *names, struct prg_error *e
 {
     const cJSON *item, *name, *part = NULL;
     size_t index = 0;
-    prg_json_each(item, prg_json_at(s->predictor, "autoScaling", "metrics"))
-    {
+    prg_json_each (item, prg_json_at(s->predictor, "autoScaling", "metrics")) {
         index++;
         if (!prg_text_equal(prg_json_get_text(item, "type"), "PodMetric"))
             continue;
@@ -36,8 +34,8 @@ static int metric_names(struct prg_serving *s, cJSON *names, struct prg_error *e
         const cJSON *metric = prg_json_get(part, "metric");
         if (!prg_text_equal(prg_json_get_text(metric, "backend"), "opentelemetry"))
             continue;
-        prg_json_each(name, prg_json_get(metric, "metricNames")) prg_json_append(names,
-                                                                                 prg_json_copy(s->arena, name));
+        prg_json_each (name, prg_json_get(metric, "metricNames"))
+            prg_json_append(names, prg_json_copy(s->arena, name));
     }
     return PRG_OK;
 }

@@ -68,8 +68,7 @@ void prg_pod_defaults(struct prg_arena *arena, cJSON *pod_spec)
     if (is_unset(prg_json_get(pod_spec, "securityContext")))
         set(arena, pod_spec, "securityContext", prg_json_object(arena));
     cJSON *container;
-    prg_json_each(container, prg_json_get(pod_spec, "containers"))
-    {
+    prg_json_each (container, prg_json_get(pod_spec, "containers")) {
         if (prg_json_is_object(container))
             default_container(arena, container);
     }

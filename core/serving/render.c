@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "object/quantity.h"
+#include "serving/storage.h"
 
 // ---- objects ----
 
@@ -100,8 +101,7 @@ int prg_render_section(struct prg_serving *s, const char *name, const char *what
 const cJSON *prg_render_config_member(const cJSON *section, const char *name)
 {
     const cJSON *member, *found = NULL;
-    prg_json_each(member, section)
-    {
+    prg_json_each (member, section) {
         if (strcasecmp(member->string, name) == 0 && !prg_json_is_null(member))
             found = member;
     }
@@ -128,8 +128,8 @@ static int check_initializer_sizes(const cJSON *section, struct prg_error *err)
     static const struct {
         const char *name;
         bool optional;
-    } sizes[] = {{"memoryRequest", false}, {"memoryLimit", false},  {"cpuRequest", false},
-                 {"cpuLimit", false},      {"cpuModelcar", true}, {"memoryModelcar", true}};
+    } sizes[] = {{"memoryRequest", false}, {"memoryLimit", false}, {"cpuRequest", false},
+                 {"cpuLimit", false},      {"cpuModelcar", true},  {"memoryModelcar", true}};
     for (size_t i = 0; i < PRG_COUNT(sizes); i++) {
         const char *text = "";
         struct prg_quantity quantity;
@@ -157,5 +157,23 @@ int prg_render_check_config(struct prg_serving *s, struct prg_error *err)
     if (prg_render_section(s, "storageInitializer", "storageInitializer", &section, err) != PRG_OK ||
         check_initializer_sizes(section, err) != PRG_OK)
         return prg_wrap(err, "failed to get StorageInitializer config");
+    return PRG_OK;
+}
+
+bool prg_render_has_storage_uris(const struct prg_serving *s)
+{
+    return prg_json_count(prg_json_get(s->predictor, "storageUris")) > 0;
+}
+
+int prg_render_check_storage(struct prg_serving *s, struct prg_error *err)
+{
+    if (!prg_render_has_storage_uris(s))
+        return PRG_OK;
+    const cJSON *first = prg_json_item(prg_json_get(s->predictor, "storageUris"), 0), *container = NULL;
+    const char *uri = prg_json_get_text(first, "uri");
+    const char *name = prg_json_get_text(s->predictor, "storageContainerName");
+    if (prg_storage_container_for(prg_storage_containers(s->arena, s->in->store), uri ? uri : "", name, &container,
+                                  err) != PRG_OK)
+        return prg_wrap(err, "failed to get storage container spec");
     return PRG_OK;
 }

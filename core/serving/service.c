@@ -30,8 +30,7 @@ static cJSON *service_port(struct prg_serving *s, const char *name, int64_t port
 static const cJSON *front_container(const cJSON *pod_spec)
 {
     const cJSON *containers = prg_json_get(pod_spec, "containers"), *container;
-    prg_json_each(container, containers)
-    {
+    prg_json_each (container, containers) {
         if (prg_text_equal(prg_json_get_text(container, "name"), PRG_CONTAINER_TRANSFORMER))
             return container;
     }
@@ -40,8 +39,8 @@ static const cJSON *front_container(const cJSON *pod_spec)
 
 static void trace_port(struct prg_serving *s, int64_t target, const char *reason)
 {
-    prg_plan_trace(s->plan, "port", NULL, s->predictor_name, prg_arena_printf(s->arena, "80 to %lld", (long long)target),
-                   reason);
+    prg_plan_trace(s->plan, "port", NULL, s->predictor_name,
+                   prg_arena_printf(s->arena, "80 to %lld", (long long)target), reason);
 }
 
 // Port 80 leads to the first port, the others keep their number. An unnamed first port stays without name, and without
@@ -50,8 +49,7 @@ static void add_container_ports(struct prg_serving *s, cJSON *ports, const cJSON
 {
     const cJSON *port;
     bool first = true;
-    prg_json_each(port, prg_json_get(container, "ports"))
-    {
+    prg_json_each (port, prg_json_get(container, "ports")) {
         const char *name = prg_json_get_text(port, "name"), *protocol = prg_json_get_text(port, "protocol");
         int64_t number = prg_render_int(port, "containerPort", 0);
         if (!first && (!protocol || !*protocol))
@@ -76,8 +74,9 @@ static void lead_to_agent(struct prg_serving *s, cJSON *ports)
     if (!first || (!logger && !batcher))
         return;
     prg_render_set_int(s, first, "targetPort", PRG_AGENT_PORT, PRG_ORIGIN_RULE);
-    trace_port(s, PRG_AGENT_PORT, logger ? "the agent's port, because of spec.predictor.logger"
-                                         : "the agent's port, because of spec.predictor.batcher");
+    trace_port(s, PRG_AGENT_PORT,
+               logger ? "the agent's port, because of spec.predictor.logger"
+                      : "the agent's port, because of spec.predictor.batcher");
 }
 
 static cJSON *predictor_ports(struct prg_serving *s, const cJSON *pod_spec)

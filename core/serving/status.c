@@ -57,8 +57,7 @@ const cJSON *prg_condition_of(const cJSON *status, const char *type)
     const cJSON *conditions = prg_json_get(status, "conditions"), *condition;
     if (!prg_json_is_array(conditions))
         return NULL;
-    prg_json_each(condition, conditions)
-    {
+    prg_json_each (condition, conditions) {
         if (prg_json_is_object(condition) && has_text(condition, "type", type))
             return condition;
     }
@@ -114,8 +113,7 @@ static void insert_sorted(cJSON *conditions, cJSON *condition)
 {
     size_t index = 0;
     const cJSON *other;
-    prg_json_each(other, conditions)
-    {
+    prg_json_each (other, conditions) {
         if (strcmp(text_of(other, "type"), text_of(condition, "type")) > 0)
             break;
         index++;
@@ -132,8 +130,7 @@ static void put_condition(struct prg_serving *s, const char *type, const char *s
     cJSON *fresh = new_condition(s, type, status, reason, message, severity), *old;
     cJSON *conditions = prg_json_ensure_array(s->arena, prg_status_of(s), "conditions");
     prg_status_model(s);
-    prg_json_each(old, conditions)
-    {
+    prg_json_each (old, conditions) {
         if (prg_json_is_object(old) && is_same(old, fresh))
             return;
     }
@@ -160,8 +157,7 @@ static const cJSON *latest_with(const cJSON *conditions, const char *status, siz
 {
     const cJSON *condition, *found = NULL;
     size_t count = 0;
-    prg_json_each(condition, conditions)
-    {
+    prg_json_each (condition, conditions) {
         if (!prg_json_is_object(condition) || !has_text(condition, "severity", "") ||
             has_text(condition, "type", HAPPY))
             continue;
@@ -347,8 +343,7 @@ static void stopped_event(struct prg_serving *s)
     if (*url)
         prg_strbuf_printf(&text, " at %s", url);
     const char *separator = "; removed: ";
-    prg_json_each(deleted, s->plan->deletes)
-    {
+    prg_json_each (deleted, s->plan->deletes) {
         prg_strbuf_printf(&text, "%s%s %s", separator, text_of(deleted, "kind"), text_of(deleted, "name"));
         separator = ", ";
     }
