@@ -6,29 +6,21 @@
 #include "json/value.h"
 
 // X(flag, text, upstream issue)
-#define PRG_COMPAT_TABLE(X)                                                                                            \
-    X(placeholder_text, "placeholder values arrive as they are, not HTML-escaped", "")                                 \
-    X(replace_exclusive,                                                                                               \
-      "a value replaces a valueFrom of the same variable; a volume source or probe handler of the service replaces "   \
-      "the "                                                                                                           \
-      "runtime's",                                                                                                     \
-      "kserve#4700")                                                                                                   \
-    X(image_suffix,                                                                                                    \
-      "accelerators other than NVIDIA get no -cpu image; runtimeVersion is literal text; empty means unset", "")       \
-    X(matched_priority, "priority comes from the entry that matched format and version", "")                           \
-    X(chosen_annotations,                                                                                              \
-      "annotations of an auto-selected runtime come from the chosen one, also when a namespace runtime has its name",  \
-      "")                                                                                                              \
-    X(custom_containers, "a custom predictor keeps all its containers", "")                                            \
-    X(runtime_pod_fields, "all pod fields of a runtime reach the pod, not only six of them", "")                       \
-    X(worker_annotations, "runtime worker annotations are filtered like the others", "")                               \
-    X(scaler_cleanup, "stop and class changes remove the HPA or ScaledObject that Perigee made, and only that", "")    \
-    X(gpu_kinds,                                                                                                       \
-      "GPU kinds beyond nvidia.com/gpu count; mixed kinds, sizes below 1 and capacity that cannot hold are errors",    \
-      "")                                                                                                              \
-    X(storage_helper_disabled,                                                                                         \
-      "storageHelper.disabled on a runtime: nothing that makes a storage initializer is rendered", "")                 \
-    X(pod_failures, "OOMKilled and ImagePullBackOff are failures of the model with their reason", "")
+// clang-format off
+#define PRG_COMPAT_TABLE(X) \
+    X(placeholder_text, "placeholder values arrive as they are (`a&b`, `a+b`, quotes, backslashes, newlines), not HTML-escaped", "") \
+    X(replace_exclusive, "a value replaces a valueFrom of the same variable; a volume source or probe handler given by the service replaces the runtime's", "") \
+    X(image_suffix, "accelerators other than NVIDIA get no `-cpu` image; runtimeVersion is literal text, empty means unset", "") \
+    X(matched_priority, "priority comes from the entry that matched format and version", "kserve#3180") \
+    X(chosen_annotations, "annotations of an auto-selected runtime come from the chosen one, also when a namespace runtime has the same name", "") \
+    X(custom_containers, "a custom predictor keeps all its containers", "kserve#4986") \
+    X(runtime_pod_fields, "runtime pod fields beyond the six that the original copies reach the pod", "kserve#2095, #2147, #2440, #5057") \
+    X(worker_annotations, "runtime worker annotations are filtered like the others", "") \
+    X(scaler_cleanup, "stop and class changes remove the HPA or ScaledObject that Perigee made, and only that; a user's own is never overwritten", "kserve#4312, #4360, #4363") \
+    X(gpu_kinds, "GPU kinds beyond nvidia.com/gpu count; mixed kinds, sizes below 1 and capacity that cannot hold are errors before anything is written", "kserve#4776, #4946") \
+    X(storage_helper_disabled, "`storageHelper.disabled: true` on a runtime: nothing that would make a storage initializer is rendered for it", "") \
+    X(pod_failures, "OOMKilled and ImagePullBackOff are failures of the model with their reason, not Pending for ever", "kserve#1859, #5113")
+// clang-format on
 
 enum prg_compat_flag {
 #define X(flag, text, issue) PRG_COMPAT_##flag,
