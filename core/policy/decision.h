@@ -124,4 +124,10 @@ struct prg_decider {
     int (*object_patch)(void *ctx, const cJSON *object, cJSON **ret, struct prg_policy_source *source,
                         struct prg_error *err);
     bool (*has_object_patch)(void *ctx);
+    // il_stage/v1. input: perigee.StageInput as a tree; *ret: perigee.StageDecision, or NULL to stay.
+    int (*stage_transit)(void *ctx, const cJSON *input, cJSON **ret, struct prg_policy_source *source,
+                         struct prg_error *err);
+    // report: {stage, type, data}. May the edge's report count?
+    int (*stage_report)(void *ctx, const cJSON *input, const cJSON *report, bool *ret_accepted, const char **ret_reason,
+                        struct prg_policy_source *source, struct prg_error *err);
 };
