@@ -28,7 +28,7 @@ enum prg_schema_flags {
     PRG_FIELD_KEEP_ZERO = 1 << 0,
     PRG_FIELD_MERGE = 1 << 1, // list: patchStrategy=merge (by merge_key, or as a set of scalars when merge_key is NULL)
     PRG_FIELD_RETAIN_KEYS = 1 << 2, // patchStrategy=retainKeys
-    PRG_FIELD_REQUIRED = 1 << 3,
+    PRG_FIELD_REQUIRED = 1 << 3,    // neither a pointer nor omitempty: Go prints it always, the API server wants it
 };
 
 struct prg_schema;
@@ -44,6 +44,7 @@ struct prg_schema {
     const char *name;                      // Go name: "Container"
     const struct prg_schema_field *fields; // sorted by name (checked by a test); looked up by binary search
     size_t count;
+    const struct prg_schema *inlined; // Go's embedded struct: its fields stand among these (ours win); NULL when none
 };
 
 const struct prg_schema_field *prg_schema_find(const struct prg_schema *schema, const char *name); // NULL when unknown

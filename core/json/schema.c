@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// schema.c: lookups in the tables of podschema.c, kubeschema.c and servingschema.c, and the check of a tree against
+// them.
+#include "json/schema.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "json/podschema.h"
+#include "json/pointer.h"
+
+// ---- lookups ----
+static const struct prg_schema_field *find_own(const struct prg_schema *schema, const char *name)
+{
+    size_t low = 0, high = schema->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, schema->fields[middle].name);
+        if (order == 0)
+            return &schema->fields[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+const struct prg_schema_field *prg_schema_find(const struct prg_schema *schema, const char *name)
+{
+    for (; schema; schema = schema->inlined) {
+        const struct prg_schema_field *field = find_own(schema, name);
+        if (field)
+            return field;
+    }
+    return NULL;
+}
+
+// How far a typing mistake may lie from the name that was meant: about one slip in three letters.
+static unsigned slips_allowed(const char *name)
+{
+    size_t length = strlen(name);
+    return length <= 3 ? 1 : length <= 6 ? 2 : 3;
+}
+
+const struct prg_schema_field *prg_schema_nearest(const struct prg_schema *schema, const char *name)
+{
+    const struct prg_schema_field *nearest = NULL;
+    unsigned least = slips_allowed(name) + 1;
+    for (; schema; schema = schema->inlined) {
+        for (size_t i = 0; i < schema->count; i++) {
+            const struct prg_schema_field *field = &schema->fields[i];
+            // Wrong capitals are the commonest slip ("storageURI"), and however many there are they count as one.
+            unsigned distance =
+                strcasecmp(name, field->name) == 0 ? 1 : prg_text_distance(name, field->name, slips_allowed(name));
+            if (distance < least) {
+                least = distance;
+                nearest = field;
+            }
+        }
+    }
+    return nearest;
+}
+
+const struct prg_schema *prg_schema_of_kind(const char *api_group, const char *kind)
+{
+    static const struct {
+        const char *group, *kind;
+        const struct prg_schema *schema;
+    } known[] = {
+        {"", "ConfigMap", &prg_schema_config_map},
+        {"", "Pod", &prg_schema_pod},
+        {"", "Secret", &prg_schema_secret},
+        {"", "Service", &prg_schema_service},
+        {"apps", "Deployment", &prg_schema_deployment},
+        {"autoscaling", "HorizontalPodAutoscaler", &prg_schema_hpa},
+        {"serving.kserve.io", "ClusterServingRuntime", &prg_schema_serving_runtime},
+        {"serving.kserve.io", "ClusterStorageContainer", &prg_schema_storage_container},
+        {"serving.kserve.io", "InferenceService", &prg_schema_inference_service},
+        {"serving.kserve.io", "ServingRuntime", &prg_schema_serving_runtime},
+    };
+    for (size_t i = 0; i < PRG_COUNT(known); i++)
+        if (prg_text_equal(known[i].group, api_group) && prg_text_equal(known[i].kind, kind))
+            return known[i].schema;
+    return NULL;
+}
+
+// ---- the check ----
+struct check {
+    struct prg_strbuf pointer; // of the node under work
+    prg_schema_report_fn report;
+    void *ctx;
+};
+
+static const char *kind_name(enum prg_schema_kind kind)
+{
+    switch (kind) {
+    case PRG_KIND_STRING:
+        return "string";
+    case PRG_KIND_INT:
+        return "integer";
+    case PRG_KIND_BOOL:
+        return "boolean";
+    case PRG_KIND_NUMBER:
+        return "number";
+    case PRG_KIND_QUANTITY:
+        return "quantity";
+    case PRG_KIND_INTORSTRING:
+        return "integer or string";
+    case PRG_KIND_TIME:
+        return "time";
+    case PRG_KIND_OBJECT:
+    case PRG_KIND_MAP:
+        return "object";
+    case PRG_KIND_LIST:
+        return "list";
+    case PRG_KIND_ANY:
+        break;
+    }
+    return "anything";
+}
+
+static bool is_integer(const cJSON *node)
+{
+    int64_t value;
+    return prg_json_is_number(node) && prg_json_int64(node, &value);
+}
+
+// The JSON type only: whether a quantity or time is well formed is for the code that reads it.
+static bool kind_accepts(enum prg_schema_kind kind, const cJSON *node)
+{
+    switch (kind) {
+    case PRG_KIND_STRING:
+    case PRG_KIND_TIME:
+        return prg_json_is_string(node);
+    case PRG_KIND_INT:
+        return is_integer(node);
+    case PRG_KIND_BOOL:
+        return prg_json_is_bool(node);
+    case PRG_KIND_NUMBER:
+        return prg_json_is_number(node);
+    case PRG_KIND_QUANTITY:
+        return prg_json_is_string(node) || prg_json_is_number(node);
+    case PRG_KIND_INTORSTRING:
+        return prg_json_is_string(node) || is_integer(node);
+    case PRG_KIND_OBJECT:
+    case PRG_KIND_MAP:
+        return prg_json_is_object(node);
+    case PRG_KIND_LIST:
+        return prg_json_is_array(node);
+    case PRG_KIND_ANY:
+        break;
+    }
+    return true;
+}
+
+static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node);
+static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node);
+
+// field describes node itself, or with as_element the elements of the list or map that node is in.
+static void check_value(struct check *check, const struct prg_schema_field *field, bool as_element, const cJSON *node)
+{
+    enum prg_schema_kind kind = as_element ? field->element : field->kind;
+    if (prg_json_is_null(node))
+        return;
+    if (!kind_accepts(kind, node)) {
+        struct prg_schema_finding finding = {PRG_PROBLEM_WRONG_TYPE, check->pointer.text, node, kind_name(kind), NULL};
+        check->report(&finding, check->ctx);
+        return;
+    }
+    if (kind == PRG_KIND_OBJECT && field->type)
+        check_object(check, field->type, node);
+    else if (!as_element && (kind == PRG_KIND_MAP || kind == PRG_KIND_LIST))
+        check_elements(check, field, node);
+}
+
+static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node)
+{
+    size_t length = check->pointer.length, index = 0;
+    const cJSON *item;
+    prg_json_each (item, node) {
+        if (field->kind == PRG_KIND_MAP)
+            prg_pointer_push(&check->pointer, item->string);
+        else
+            prg_pointer_push_index(&check->pointer, index++);
+        check_value(check, field, true, item);
+        prg_strbuf_truncate(&check->pointer, length);
+    }
+}
+
+static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node)
+{
+    size_t length = check->pointer.length;
+    const cJSON *member;
+    prg_json_each (member, node) {
+        const struct prg_schema_field *field = prg_schema_find(schema, member->string);
+        prg_pointer_push(&check->pointer, member->string);
+        if (field) {
+            check_value(check, field, false, member);
+        } else {
+            const struct prg_schema_field *nearest = prg_schema_nearest(schema, member->string);
+            struct prg_schema_finding finding = {PRG_PROBLEM_UNKNOWN_FIELD, check->pointer.text, member, NULL,
+                                                 nearest ? nearest->name : NULL};
+            check->report(&finding, check->ctx);
+        }
+        prg_strbuf_truncate(&check->pointer, length);
+    }
+}
+
+void prg_schema_check(const struct prg_schema *schema, const cJSON *node, prg_schema_report_fn report, void *ctx)
+{
+    struct check check = {PRG_STRBUF_INIT, report, ctx};
+    struct prg_schema_field root = {"", PRG_KIND_OBJECT, PRG_KIND_ANY, 0, schema, NULL};
+    if (node)
+        check_value(&check, &root, false, node);
+    prg_strbuf_release(&check.pointer);
+}
