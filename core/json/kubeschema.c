@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kubeschema.c: Kubernetes kinds besides the Pod that are read or rendered: Deployment, Service,
-// HorizontalPodAutoscaler, ConfigMap, Secret. Written as podschema.c is.
+// kubeschema.c: kinds besides the Pod that are read or rendered: Deployment, Service, HorizontalPodAutoscaler, Knative
+// Service, ConfigMap, Secret. Written as podschema.c is.
 //
-// Sources: k8s.io/api/apps/v1, core/v1, autoscaling/v2 of Kubernetes 1.36. A status is read by planners, never merged
-// or rendered, so it is left open.
+// Sources: k8s.io/api/apps/v1, core/v1, autoscaling/v2 of Kubernetes 1.36; Knative's serving/v1. A status is read by
+// planners, never merged or rendered, so it is left open.
 #include "json/podschema.h"
 #include "json/schematable.h"
 
@@ -203,6 +203,47 @@ static const struct prg_schema_field hpa_fields[] = {
     F_ANY("status", 0),
 };
 SCHEMA(hpa, "HorizontalPodAutoscaler");
+
+// ---- serving.knative.dev/v1 Service ----
+
+static const struct prg_schema_field revision_spec_fields[] = {
+    F_INT("containerConcurrency", KEEP),
+    F_INT("idleTimeoutSeconds", KEEP),
+    F_INT("responseStartTimeoutSeconds", KEEP),
+    F_INT("timeoutSeconds", KEEP),
+};
+static SCHEMA_INLINE(revision_spec, "RevisionSpec", pod_spec);
+
+static const struct prg_schema_field revision_template_fields[] = {
+    F_OBJECT("metadata", 0, object_meta),
+    F_OBJECT("spec", 0, revision_spec),
+};
+static SCHEMA(revision_template, "RevisionTemplateSpec");
+
+static const struct prg_schema_field traffic_target_fields[] = {
+    F_STRING("configurationName", 0),
+    F_BOOL("latestRevision", KEEP),
+    F_INT("percent", KEEP),
+    F_STRING("revisionName", 0),
+    F_STRING("tag", 0),
+    F_STRING("url", KEEP),
+};
+static SCHEMA(traffic_target, "TrafficTarget");
+
+static const struct prg_schema_field knative_service_spec_fields[] = {
+    F_OBJECT("template", 0, revision_template),
+    F_OBJECTS("traffic", 0, traffic_target, NULL),
+};
+static SCHEMA(knative_service_spec, "ServiceSpec");
+
+static const struct prg_schema_field knative_service_fields[] = {
+    F_STRING("apiVersion", 0),
+    F_STRING("kind", 0),
+    F_OBJECT("metadata", 0, object_meta),
+    F_OBJECT("spec", 0, knative_service_spec),
+    F_ANY("status", 0),
+};
+SCHEMA(knative_service, "Service");
 
 // ---- core/v1 ConfigMap and Secret ----
 

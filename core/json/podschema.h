@@ -12,5 +12,6 @@ extern const struct prg_schema prg_schema_deployment;
 extern const struct prg_schema prg_schema_deployment_strategy;
 extern const struct prg_schema prg_schema_hpa;
 extern const struct prg_schema prg_schema_hpa_behavior;
+extern const struct prg_schema prg_schema_knative_service;
 extern const struct prg_schema prg_schema_secret;
 extern const struct prg_schema prg_schema_service;

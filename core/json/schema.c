@@ -74,6 +74,7 @@ const struct prg_schema *prg_schema_of_kind(const char *api_group, const char *k
         {"", "Service", &prg_schema_service},
         {"apps", "Deployment", &prg_schema_deployment},
         {"autoscaling", "HorizontalPodAutoscaler", &prg_schema_hpa},
+        {"serving.knative.dev", "Service", &prg_schema_knative_service},
         {"serving.kserve.io", "ClusterServingRuntime", &prg_schema_serving_runtime},
         {"serving.kserve.io", "ClusterStorageContainer", &prg_schema_storage_container},
         {"serving.kserve.io", "InferenceService", &prg_schema_inference_service},
