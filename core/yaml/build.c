@@ -399,9 +399,12 @@ static cJSON *close_frame(struct prg_yaml_builder *b)
     return frame->node;
 }
 
-static int on_close(struct prg_yaml_builder *b, const yaml_event_t *event)
+static int on_close(struct prg_yaml_builder *b)
 {
-    return deliver(b, close_frame(b), false, &event->start_mark);
+    cJSON *node = close_frame(b);
+    struct prg_json_position position = prg_json_position(node);
+    yaml_mark_t mark = {.line = position.line - 1, .column = position.column - 1};
+    return deliver(b, node, false, &mark);
 }
 
 // ---- aliases ----
@@ -522,7 +525,7 @@ int prg_yaml_builder_event(struct prg_yaml_builder *b, const yaml_event_t *event
         return on_open(b, event, true);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        return on_close(b, event);
+        return on_close(b);
     default:
         return PRG_OK;
     }
