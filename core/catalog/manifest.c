@@ -29,10 +29,14 @@ static int visit_object(const struct load *load, cJSON *object, struct prg_error
                         manifest.line, prg_json_type_name(object));
     if (prg_key_of(load->arena, object, &manifest.key, err) != PRG_OK)
         return prg_wrap(err, "%s:%u", load->file, manifest.line);
-    if (!manifest.key.ns[0] && !prg_kind_is_cluster_scoped(manifest.key.group, manifest.key.kind)) {
-        cJSON *meta = prg_json_ensure_object(load->arena, object, "metadata");
+    cJSON *meta = prg_json_ensure_object(load->arena, object, "metadata");
+    bool is_cluster_scoped = prg_kind_is_cluster_scoped(manifest.key.group, manifest.key.kind);
+    if (!manifest.key.ns[0] && !is_cluster_scoped) {
         prg_json_set_string(load->arena, meta, "namespace", load->default_namespace);
         manifest.key.ns = load->default_namespace;
+    } else if (manifest.key.ns[0] && is_cluster_scoped) {
+        prg_json_remove(meta, "namespace"); // as an API server does
+        manifest.key.ns = "";
     }
     return load->visit(&manifest, load->ctx, err);
 }
@@ -41,6 +45,17 @@ static bool is_list(const cJSON *document)
 {
     const char *kind = prg_json_get_text(document, "kind");
     return kind && prg_text_has_suffix(kind, "List") && prg_json_is_array(prg_json_get(document, "items"));
+}
+
+// Items of a typed list ("PodList") may leave out what its kind says already.
+static void complete_item(struct prg_arena *arena, const cJSON *list, cJSON *item)
+{
+    const char *kind = prg_json_get_text(list, "kind");
+    if (!prg_json_is_object(item) || strcmp(kind, "List") == 0 || prg_json_get(item, "kind") ||
+        prg_json_get(item, "apiVersion"))
+        return;
+    prg_json_set_string(arena, item, "apiVersion", prg_json_get_text(list, "apiVersion"));
+    prg_json_set_string(arena, item, "kind", prg_arena_strndup(arena, kind, strlen(kind) - strlen("List")));
 }
 
 static int visit_document(const struct load *load, cJSON *document, struct prg_error *err)
@@ -52,11 +67,24 @@ static int visit_document(const struct load *load, cJSON *document, struct prg_e
         if (is_list(item))
             return prg_fail(err, PRG_INVALID, "%s:%u: a List inside a List; put its items into the outer one",
                             load->file, prg_json_position(item).line);
+        complete_item(load->arena, document, item);
         int rc = visit_object(load, item, err);
         if (rc != PRG_OK)
             return rc;
     }
     return PRG_OK;
+}
+
+int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char *text, size_t length,
+                           const char *default_namespace, prg_manifest_fn visit, void *ctx, struct prg_error *err)
+{
+    struct load load = {arena, prg_arena_strdup(arena, name), default_namespace ? default_namespace : "default", visit,
+                        ctx};
+    struct prg_yaml_docs docs;
+    int rc = prg_yaml_load(arena, name, text, length, NULL, &docs, err);
+    for (size_t i = 0; rc == PRG_OK && i < docs.count; i++)
+        rc = visit_document(&load, docs.items[i], err);
+    return rc;
 }
 
 int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
@@ -71,7 +99,7 @@ int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char
     return rc;
 }
 
-static bool is_manifest_name(const char *name)
+bool prg_manifest_is_name(const char *name)
 {
     return prg_text_has_suffix(name, ".yaml") || prg_text_has_suffix(name, ".yml") ||
            prg_text_has_suffix(name, ".json");
@@ -114,12 +142,12 @@ static int each_in_folder(const char *path, bool recursive,
         bool is_link = lstat(child, &info) == 0 && S_ISLNK(info.st_mode);
         if (stat(child, &info) != 0) {
             // A dangling link or a file that went away meanwhile: an error only when it would have been read.
-            if (is_manifest_name(name))
+            if (prg_manifest_is_name(name))
                 rc = prg_fail(err, PRG_IO, "%s: %s", child, strerror(errno));
         } else if (S_ISDIR(info.st_mode)) {
             if (recursive && !is_link)
                 rc = each_in_folder(child, true, visit_file, ctx, err);
-        } else if (S_ISREG(info.st_mode) && is_manifest_name(name)) {
+        } else if (S_ISREG(info.st_mode) && prg_manifest_is_name(name)) {
             rc = visit_file(child, ctx, err);
         }
         free(child);

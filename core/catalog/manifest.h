@@ -2,13 +2,15 @@
 // manifest.h: manifest files to single objects: the one way files become objects, for the folder store and for -f
 // alike.
 //
-// Multi-document YAML or JSON; kind List (and any kind ending in "List" with an items array) is opened up. Each object
+// Multi-document YAML or JSON; kind List (and any kind ending in "List" with an items array) is opened up; items of a
+// PodList that name no kind are Pods. Each object
 // gets a key; namespaced ones without a namespace get the default one. Errors name file:line.
 #pragma once
 #include "object/key.h"
 
 struct prg_manifest {
-    cJSON *object; // in the arena given; changed only by adding the default namespace
+    cJSON *object; // in the arena given; changed only by adding the default namespace, or by removing the one of a
+                   // kind that has none
     struct prg_key key;
     const char *file; // as given
     uint32_t line;    // of the object
@@ -19,6 +21,12 @@ typedef int (*prg_manifest_fn)(const struct prg_manifest *manifest, void *ctx, s
 // Loads one file ("-": standard input). default_namespace NULL: "default".
 int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
                            prg_manifest_fn visit, void *ctx, struct prg_error *err) PRG_MUST_USE;
+// The same of a text; name is what errors and manifests call it.
+int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char *text, size_t length,
+                           const char *default_namespace, prg_manifest_fn visit, void *ctx,
+                           struct prg_error *err) PRG_MUST_USE;
+// *.yaml, *.yml, *.json.
+bool prg_manifest_is_name(const char *name);
 // Calls visit_file for each *.yaml, *.yml, *.json below path in byte order of their paths; a path that is a file is
 // visited itself whatever its ending. recursive false: only files right in the folder. Folders and files starting with
 // '.' are skipped; links to folders are not followed. PRG_IO for unreadable folders.

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// kubelet.h: what --play-kubelet puts in place of a cluster: rendered workloads become available, their pods run. Pure:
+// the same object and time give the same answer.
+#pragma once
+#include "object/meta.h"
+
+struct prg_kubelet_play {
+    cJSON *status; // the new status, or NULL: nothing to do, as the object runs already or is of no kind that runs
+    cJSON *pods; // array of the pods that belong to the object, complete and running; NULL when it has none of its own
+};
+
+// Deployment, Knative Service, Pod. A status is played once per generation: one edited by hand afterwards stays.
+bool prg_kubelet_runs(const struct prg_key *key);
+void prg_kubelet_play(struct prg_arena *arena, const struct prg_key *key, const cJSON *object, int64_t now_ns,
+                      struct prg_kubelet_play *ret);

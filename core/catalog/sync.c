@@ -1,0 +1,753 @@
+// SPDX-License-Identifier: Apache-2.0
+// sync.c: bringing a folder store in line with its folder.
+//
+// One pass: scan (stat only) -> read what has a new sign -> take the old documents of changed files out and put the new
+// ones in -> rebuild the slots concerned -> collect what lost its owner -> play the kubelet -> report. A file that
+// cannot be read or whose documents are refused keeps its last good documents, which give way to any other file that
+// holds the same object.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "catalog/folder.h"
+#include "catalog/kubelet.h"
+#include "catalog/manifest.h"
+#include "catalog/path.h"
+#include "store/store_mem.h"
+#include "yaml/load.h"
+
+#define LARGEST_FILE ((size_t)16 * 1024 * 1024)
+
+enum outcome { OUTCOME_SAME, OUTCOME_GOOD, OUTCOME_BROKEN, OUTCOME_GONE };
+
+struct change { // a file that is new, changed or gone
+    struct prg_folder_file *file;
+    int link_error; // errno of a link that leads nowhere, or 0
+    enum outcome outcome;
+    uint64_t digest;
+    struct prg_folder_content fresh; // OUTCOME_GOOD: what it holds now
+    struct prg_error err;            // OUTCOME_BROKEN
+};
+
+struct pass {
+    struct prg_catalog *c;
+    struct prg_vec changes;    // struct change
+    struct prg_vec touched;    // struct prg_folder_slot, each once
+    struct prg_vec grave;      // struct prg_folder_content that may still be seen
+    struct prg_map unreadable; // folders
+    struct prg_error err;      // the first trouble that the caller gets
+    int rc;
+};
+
+// ---- trouble ----
+
+static void note_error(struct pass *pass, const struct prg_error *err)
+{
+    if (pass->rc == PRG_OK) {
+        pass->err = *err;
+        pass->rc = err->code;
+    }
+}
+
+static void note_problem(struct pass *pass, const struct prg_error *err, bool is_news)
+{
+    if (is_news && pass->c->problem)
+        pass->c->problem(err, pass->c->problem_ctx);
+    else if (is_news)
+        note_error(pass, err);
+}
+
+static void touch(struct pass *pass, struct prg_folder_slot *slot)
+{
+    if (slot->is_touched)
+        return;
+    slot->is_touched = true;
+    prg_vec_push(&pass->touched, slot);
+}
+
+static void mark_dirty(struct pass *pass, struct prg_folder_slot *slot)
+{
+    slot->is_dirty = true;
+    touch(pass, slot);
+}
+
+static void mark_changed(struct pass *pass, struct prg_folder_slot *slot)
+{
+    slot->is_changed = true;
+    touch(pass, slot);
+}
+
+// ---- scan ----
+
+static struct change *add_change(struct pass *pass, struct prg_folder_file *file)
+{
+    struct change *change = prg_xcalloc(1, sizeof(*change));
+    change->file = file;
+    prg_vec_push(&pass->changes, change);
+    return change;
+}
+
+static void on_file(enum prg_scan_part part, const char *path, const struct stat *info, int error, void *ctx)
+{
+    struct pass *pass = ctx;
+    struct prg_folder_file *file = prg_folder_file_ensure(pass->c, part, path);
+    struct prg_file_sign sign = {0};
+    bool is_new = file->pass == 0;
+    file->pass = pass->c->pass;
+    if (info)
+        sign = prg_file_sign_of(info);
+    if (is_new || file->is_racy || file->is_refused || !prg_file_sign_equal(&sign, &file->sign))
+        add_change(pass, file)->link_error = error;
+}
+
+static void on_folder(const char *path, void *ctx)
+{
+    struct pass *pass = ctx;
+    prg_vec_push(&pass->c->folders, prg_xstrdup(path));
+}
+
+static void on_unreadable(const char *path, const struct prg_error *err, void *ctx)
+{
+    struct pass *pass = ctx;
+    prg_map_put(&pass->unreadable, path, pass);
+    note_problem(pass, err, !prg_map_get(&pass->c->unreadable, path));
+}
+
+// A file that was not seen is gone, unless a folder above it could not be read.
+static bool is_hidden(const struct pass *pass, const char *path)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&pass->unreadable, &i));)
+        if (!entry->key_length || (strncmp(path, entry->key, entry->key_length) == 0 && path[entry->key_length] == '/'))
+            return true;
+    return false;
+}
+
+static int scan(struct pass *pass, bool tidy)
+{
+    struct prg_catalog *c = pass->c;
+    const struct prg_scan_visitor visitor = {on_file, on_folder, on_unreadable, pass, tidy};
+    const struct prg_map_entry *entry;
+    struct prg_vec old_folders = c->folders;
+    prg_vec_init(&c->folders);
+    c->pass++;
+    int rc = prg_scan(c->root, &visitor, &pass->err);
+    if (rc != PRG_OK) { // nothing is known: go on with what was there
+        for (size_t i = 0; i < c->folders.count; i++)
+            free(c->folders.items[i]);
+        prg_vec_release(&c->folders);
+        c->folders = old_folders;
+        return pass->rc = rc;
+    }
+    for (size_t i = 0; i < old_folders.count; i++)
+        free(old_folders.items[i]);
+    prg_vec_release(&old_folders);
+    prg_map_release(&c->unreadable);
+    c->is_blind = pass->unreadable.count > 0;
+    for (size_t i = 0; (entry = prg_map_next(&c->files, &i));) {
+        struct prg_folder_file *file = entry->value;
+        if (file->pass == c->pass)
+            continue;
+        if (is_hidden(pass, file->path))
+            file->pass = c->pass;
+        else
+            add_change(pass, file)->outcome = OUTCOME_GONE;
+    }
+    c->unreadable = pass->unreadable;
+    prg_map_init(&pass->unreadable);
+    return PRG_OK;
+}
+
+// ---- reading ----
+
+static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
+{
+    struct change *change = ctx;
+    (void)err;
+    prg_folder_content_add(&change->fresh, change->file, &manifest->key, manifest->object, manifest->line);
+    return PRG_OK;
+}
+
+// The one document of a file of Perigee's own; *ret is NULL when there is none.
+static int load_single(struct change *change, const char *shown, const struct prg_strbuf *text, const cJSON **ret,
+                       struct prg_error *err)
+{
+    struct prg_yaml_docs docs;
+    int rc = prg_yaml_load(&change->fresh.arena, shown, text->text, text->length, NULL, &docs, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (docs.count > 1)
+        return prg_fail(err, PRG_INVALID, "%s: %zu documents in a file that holds one object", shown, docs.count);
+    *ret = docs.count ? docs.items[0] : NULL;
+    return PRG_OK;
+}
+
+static int load_object(struct change *change, const char *shown, const struct prg_strbuf *text, struct prg_error *err)
+{
+    const cJSON *tree;
+    struct prg_key key;
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    int rc = load_single(change, shown, text, &tree, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (!tree)
+        return prg_fail(err, PRG_INVALID, "%s: empty; remove the file", shown);
+    if (prg_key_of(&change->fresh.arena, tree, &key, err) != PRG_OK)
+        return prg_wrap(err, "%s:%u", shown, prg_json_position(tree).line);
+    prg_strbuf_printf(&path, "%s/", PRG_FOLDER_OBJECTS);
+    prg_catalog_path(&path, &key);
+    if (strcmp(path.text, change->file->path) != 0)
+        return prg_fail(err, PRG_INVALID, "%s: holds %s, whose place is %s", shown,
+                        prg_key_text(&change->fresh.arena, &key), path.text);
+    prg_folder_content_add(&change->fresh, change->file, &key, tree, prg_json_position(tree).line);
+    return PRG_OK;
+}
+
+static int load_status(struct change *change, const char *shown, const struct prg_strbuf *text, struct prg_error *err)
+{
+    const cJSON *tree;
+    int rc = load_single(change, shown, text, &tree, err);
+    if (rc != PRG_OK)
+        return rc;
+    const cJSON *status = prg_json_get(tree, "status");
+    if (tree && !prg_json_is_object(tree))
+        return prg_fail(err, PRG_INVALID, "%s: must be an object with the member status, not %s", shown,
+                        prg_json_type_name(tree));
+    if (status && !prg_json_is_object(status) && !prg_json_is_null(status))
+        return prg_fail(err, PRG_INVALID, "%s:%u: /status must be an object, not %s", shown,
+                        prg_json_position(status).line, prg_json_type_name(status));
+    change->fresh.status = prg_json_is_object(status) ? status : NULL;
+    return PRG_OK;
+}
+
+static int load(const struct prg_catalog *c, struct change *change, const char *shown, const struct prg_strbuf *text,
+                struct prg_error *err)
+{
+    switch (change->file->part) {
+    case PRG_SCAN_OBJECTS:
+        return load_object(change, shown, text, err);
+    case PRG_SCAN_STATUS:
+        return load_status(change, shown, text, err);
+    case PRG_SCAN_MANIFESTS:
+        break;
+    }
+    return prg_manifest_load_text(&change->fresh.arena, shown, text->text, text->length, c->default_namespace,
+                                  add_manifest, change, err);
+}
+
+static void set_broken(struct change *change)
+{
+    char text[PRG_ERROR_LINE];
+    prg_error_text(&change->err, text, sizeof(text));
+    change->outcome = OUTCOME_BROKEN;
+    if (!change->digest) // there are no bytes that could tell the next failure from this one
+        change->digest = prg_map_hash(text, strlen(text));
+}
+
+static void read_change(struct pass *pass, struct change *change)
+{
+    struct prg_catalog *c = pass->c;
+    struct prg_folder_file *file = change->file;
+    prg_auto_strbuf shown = PRG_STRBUF_INIT, text = PRG_STRBUF_INIT;
+    prg_strbuf_printf(&shown, "%s/%s", c->root, file->path);
+    if (change->link_error) {
+        prg_fail(&change->err, PRG_IO, "%s: %s", shown.text, strerror(change->link_error));
+        file->sign = (struct prg_file_sign){0};
+        file->is_racy = false;
+        set_broken(change);
+        return;
+    }
+    int rc = prg_disk_read(shown.text, LARGEST_FILE, &text, &file->sign, &change->err);
+    if (rc == PRG_NOTFOUND) {
+        change->outcome = OUTCOME_GONE;
+        return;
+    }
+    file->is_racy = prg_file_sign_is_racy(&file->sign, prg_clock_wall_ns());
+    if (rc == PRG_OK) {
+        change->digest = prg_map_hash(text.text, text.length);
+        if (change->digest == file->digest && !file->is_refused)
+            return; // only touched
+        rc = load(c, change, shown.text, &text, &change->err);
+    }
+    change->outcome = OUTCOME_GOOD;
+    if (rc != PRG_OK)
+        set_broken(change);
+}
+
+// ---- putting documents into slots ----
+
+static struct prg_folder_slot *slot_of_status(struct prg_catalog *c, const struct prg_folder_file *file)
+{
+    return prg_map_get(&c->slots, file->path + strlen(PRG_FOLDER_STATUS) + 1);
+}
+
+// Takes the documents of the file's content out of their slots.
+static void withdraw(struct pass *pass, struct prg_folder_file *file)
+{
+    if (file->part == PRG_SCAN_STATUS) {
+        struct prg_folder_slot *slot = slot_of_status(pass->c, file);
+        if (slot) {
+            slot->status = NULL;
+            mark_dirty(pass, slot);
+        }
+        return;
+    }
+    for (struct prg_folder_record *record = file->content.first; record; record = record->next) {
+        struct prg_folder_slot *slot = prg_map_get(&pass->c->slots, record->slot_path);
+        if (!slot)
+            continue;
+        if (slot->user == record)
+            slot->user = NULL;
+        if (slot->rendered == record)
+            slot->rendered = NULL;
+        mark_dirty(pass, slot);
+    }
+}
+
+static int refuse_second(const struct pass *pass, const struct prg_folder_record *record,
+                         const struct prg_folder_record *first, struct prg_error *err)
+{
+    prg_auto_arena scratch = {0};
+    return prg_fail(err, PRG_CONFLICT, "%s: %s is also at %s; keep one of the two",
+                    prg_folder_place(pass->c, &scratch, record), prg_key_text(&scratch, &record->key),
+                    prg_folder_place(pass->c, &scratch, first));
+}
+
+// Puts the documents of content into their slots; all or none.
+static int install(struct pass *pass, struct prg_folder_file *file, struct prg_folder_content *content,
+                   struct prg_error *err)
+{
+    struct prg_folder_record *record, *stop = NULL;
+    int rc = PRG_OK;
+    for (record = content->first; record && !stop; record = record->next) {
+        struct prg_folder_slot *slot = prg_folder_slot_ensure(pass->c, &record->key, record->slot_path);
+        mark_dirty(pass, slot);
+        if (file->part == PRG_SCAN_OBJECTS) {
+            slot->rendered = record;
+        } else if (slot->user && !slot->user->file->is_broken) {
+            rc = refuse_second(pass, record, slot->user, err);
+            stop = record;
+        } else {
+            slot->user = record;
+        }
+    }
+    for (record = content->first; stop && record != stop; record = record->next) {
+        struct prg_folder_slot *slot = prg_map_get(&pass->c->slots, record->slot_path);
+        if (slot->user == record)
+            slot->user = NULL;
+    }
+    return rc;
+}
+
+static void install_change(struct pass *pass, struct change *change)
+{
+    struct prg_folder_file *file = change->file;
+    uint64_t reported = file->reported;
+    file->digest = change->digest;
+    file->is_broken = file->is_refused = false;
+    file->reported = 0;
+    if (file->part == PRG_SCAN_STATUS) {
+        struct prg_folder_slot *slot = slot_of_status(pass->c, file);
+        if (slot) {
+            slot->status = file;
+            mark_dirty(pass, slot);
+        }
+    } else if (install(pass, file, &change->fresh, &change->err) != PRG_OK) {
+        change->outcome = OUTCOME_BROKEN;
+        file->is_refused = true;
+        file->reported = reported;
+        return;
+    }
+    // The old documents may be what readers see until the slots are rebuilt.
+    struct prg_folder_content *old = prg_xmalloc(sizeof(*old));
+    *old = file->content;
+    prg_vec_push(&pass->grave, old);
+    file->content = change->fresh;
+    change->fresh = (struct prg_folder_content){0};
+}
+
+static void report_broken(struct pass *pass, struct change *change)
+{
+    struct prg_folder_file *file = change->file;
+    note_problem(pass, &change->err, file->reported != change->digest);
+    file->reported = file->digest = change->digest;
+    file->is_broken = true;
+}
+
+// Goes on with the last good documents, as far as no other file has them now.
+static void keep_last_good(struct pass *pass, struct prg_folder_file *file)
+{
+    for (struct prg_folder_record *record = file->content.first; record; record = record->next) {
+        struct prg_folder_slot *slot = prg_folder_slot_ensure(pass->c, &record->key, record->slot_path);
+        if (file->part == PRG_SCAN_OBJECTS ? slot->rendered == record : slot->user != NULL)
+            continue;
+        if (file->part == PRG_SCAN_OBJECTS)
+            slot->rendered = record;
+        else
+            slot->user = record;
+        mark_dirty(pass, slot);
+    }
+}
+
+static void install_changes(struct pass *pass)
+{
+    struct change **changes = (struct change **)pass->changes.items;
+    const struct prg_map_entry *entry;
+    size_t count = pass->changes.count;
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i]->outcome == OUTCOME_GOOD || changes[i]->outcome == OUTCOME_GONE)
+            withdraw(pass, changes[i]->file);
+        else if (changes[i]->outcome == OUTCOME_BROKEN)
+            changes[i]->file->is_broken = true; // so that others may take over its objects
+    }
+    for (size_t i = 0; i < count; i++)
+        if (changes[i]->outcome == OUTCOME_GOOD)
+            install_change(pass, changes[i]);
+    for (size_t i = 0; i < count; i++)
+        if (changes[i]->outcome == OUTCOME_BROKEN)
+            report_broken(pass, changes[i]);
+    for (size_t i = 0; count && (entry = prg_map_next(&pass->c->files, &i));)
+        if (((struct prg_folder_file *)entry->value)->is_broken)
+            keep_last_good(pass, entry->value);
+}
+
+static void rebuild_slots(struct pass *pass)
+{
+    struct prg_catalog *c = pass->c;
+    for (size_t i = 0; i < pass->touched.count; i++) {
+        struct prg_folder_slot *slot = pass->touched.items[i];
+        if (!slot->is_dirty)
+            continue;
+        slot->is_dirty = false;
+        if (prg_folder_slot_rebuild(c, slot)) {
+            mark_changed(pass, slot);
+            c->is_collect_due = true;
+        }
+        if (slot->rendered)
+            c->is_play_due = true;
+    }
+    for (size_t i = 0; i < pass->grave.count; i++) {
+        prg_folder_content_release(pass->grave.items[i]);
+        free(pass->grave.items[i]);
+    }
+    pass->grave.count = 0;
+    for (size_t i = 0; i < pass->changes.count; i++) {
+        struct change *change = pass->changes.items[i];
+        if (change->outcome != OUTCOME_GONE)
+            continue;
+        prg_map_remove(&c->files, change->file->path);
+        prg_folder_file_free(change->file);
+        change->file = NULL;
+    }
+}
+
+// ---- collecting ----
+
+static bool has_broken_file(const struct prg_catalog *c)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&c->files, &i));)
+        if (((const struct prg_folder_file *)entry->value)->is_broken)
+            return true;
+    return false;
+}
+
+static void map_uids(const struct prg_catalog *c, struct prg_map *ret)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i));) {
+        struct prg_folder_slot *slot = entry->value;
+        const char *uid = prg_meta_uid(slot->object);
+        if (*uid)
+            prg_map_put(ret, uid, slot);
+    }
+}
+
+// Removes rendered objects whose controller does not exist. Returns how many; their pods are next.
+static size_t collect_once(struct pass *pass)
+{
+    struct prg_catalog *c = pass->c;
+    const struct prg_map_entry *entry;
+    struct prg_map uids;
+    size_t count = 0;
+    prg_map_init(&uids);
+    map_uids(c, &uids);
+    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i)) && pass->rc == PRG_OK;) {
+        struct prg_folder_slot *slot = entry->value;
+        const char *owner =
+            slot->rendered ? prg_json_get_text(prg_owner_controller(slot->rendered->tree), "uid") : NULL;
+        struct prg_error err = {0};
+        if (!owner || !*owner || prg_map_get(&uids, owner))
+            continue;
+        if (!slot->user)
+            mark_changed(pass, slot);
+        if (prg_folder_remove_object(c, slot, &err) != PRG_OK)
+            note_error(pass, &err);
+        touch(pass, slot);
+        count++;
+    }
+    prg_map_release(&uids);
+    return count;
+}
+
+static void collect_status_files(struct pass *pass)
+{
+    struct prg_catalog *c = pass->c;
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&c->files, &i)) && pass->rc == PRG_OK;) {
+        struct prg_folder_file *file = entry->value;
+        struct prg_folder_slot *slot = file->part == PRG_SCAN_STATUS ? slot_of_status(c, file) : NULL;
+        struct prg_error err = {0};
+        if (file->part != PRG_SCAN_STATUS || (slot && slot->object))
+            continue;
+        if (prg_disk_remove(c->root, file->path, PRG_FOLDER_STATUS, &err) != PRG_OK) {
+            note_error(pass, &err);
+            continue;
+        }
+        if (slot)
+            slot->status = NULL;
+        prg_map_remove(&c->files, file->path);
+        prg_folder_file_free(file);
+    }
+}
+
+static void forget_if_gone(const char *slot_path, void *ctx)
+{
+    struct prg_catalog *c = ctx;
+    const struct prg_folder_slot *slot = prg_map_get(&c->slots, slot_path);
+    if (!slot || !slot->user)
+        prg_seen_forget(c->seen, slot_path);
+}
+
+static void collect(struct pass *pass)
+{
+    struct prg_catalog *c = pass->c;
+    // What cannot be read now may be an owner.
+    if (!c->is_collect_due || c->is_blind || has_broken_file(c))
+        return;
+    while (collect_once(pass) > 0 && pass->rc == PRG_OK)
+        ;
+    collect_status_files(pass);
+    prg_seen_each(c->seen, forget_if_gone, c);
+    c->is_collect_due = pass->rc != PRG_OK;
+}
+
+// ---- the kubelet ----
+
+struct play_pass {
+    struct pass *pass;
+    struct prg_map pods;  // uid of the owner -> struct prg_vec of rendered pods' slots
+    struct prg_vec slots; // to be looked at
+};
+
+static void play_gather(struct play_pass *play)
+{
+    const struct prg_catalog *c = play->pass->c;
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i));) {
+        struct prg_folder_slot *slot = entry->value;
+        if (!slot->rendered || slot->user || !prg_kubelet_runs(&slot->key))
+            continue;
+        prg_vec_push(&play->slots, slot);
+        const char *owner = prg_json_get_text(prg_owner_controller(slot->object), "uid");
+        if (strcmp(slot->key.kind, "Pod") != 0 || !owner)
+            continue;
+        struct prg_vec *pods = prg_map_get(&play->pods, owner);
+        if (!pods) {
+            pods = prg_xcalloc(1, sizeof(*pods));
+            prg_vec_init(pods);
+            prg_map_put(&play->pods, owner, pods);
+        }
+        prg_vec_push(pods, slot);
+    }
+}
+
+static int play_write_pod(struct play_pass *play, cJSON *pod, struct prg_error *err)
+{
+    struct prg_catalog *c = play->pass->c;
+    struct prg_folder_content content = {0};
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    char uid[PRG_UID_TEXT], now[PRG_CLOCK_TEXT];
+    struct prg_key key;
+    cJSON *tree = prg_json_copy(&content.arena, pod), *meta = prg_json_get(tree, "metadata");
+    prg_require(prg_key_of(&content.arena, tree, &key, NULL) == PRG_OK);
+    prg_catalog_path(&path, &key);
+    struct prg_folder_slot *slot = prg_folder_slot_ensure(c, &key, path.text);
+    touch(play->pass, slot);
+    if (slot->user || slot->rendered) { // runs already, maybe with a status edited by hand
+        prg_folder_content_release(&content);
+        return PRG_OK;
+    }
+    prg_json_set_string(&content.arena, meta, "uid", prg_catalog_uid(&key, uid));
+    prg_json_set_string(&content.arena, meta, "creationTimestamp", prg_clock_format(prg_folder_now_ns(c), now));
+    int rc = prg_folder_write_object(c, slot, &content, tree, err);
+    if (rc == PRG_OK)
+        mark_changed(play->pass, slot);
+    return rc;
+}
+
+static bool has_pod(const cJSON *pods, const char *name)
+{
+    const cJSON *pod;
+    prg_json_each (pod, pods)
+        if (strcmp(prg_meta_name(pod), name) == 0)
+            return true;
+    return false;
+}
+
+// Pods of an earlier template or a larger scale.
+static int play_remove_pods(struct play_pass *play, const struct prg_folder_slot *owner, const cJSON *wanted,
+                            struct prg_error *err)
+{
+    const struct prg_vec *pods = prg_map_get(&play->pods, prg_meta_uid(owner->object));
+    int rc = PRG_OK;
+    for (size_t i = 0; pods && i < pods->count && rc == PRG_OK; i++) {
+        struct prg_folder_slot *slot = pods->items[i];
+        if (!slot->rendered || has_pod(wanted, slot->key.name))
+            continue;
+        rc = prg_folder_remove_object(play->pass->c, slot, err);
+        mark_changed(play->pass, slot);
+    }
+    return rc;
+}
+
+static int play_write_status(struct play_pass *play, struct prg_folder_slot *slot, const cJSON *status,
+                             struct prg_error *err)
+{
+    struct prg_catalog *c = play->pass->c;
+    struct prg_folder_content content = {0};
+    mark_changed(play->pass, slot);
+    if (slot->status)
+        return prg_folder_write_status(c, slot, status, err);
+    cJSON *tree = prg_json_copy(&content.arena, slot->rendered->tree);
+    prg_json_set(&content.arena, tree, "status", prg_json_copy(&content.arena, status));
+    return prg_folder_write_object(c, slot, &content, tree, err);
+}
+
+// The status is written last: it tells that the pods are there.
+static int play_slot(struct play_pass *play, struct prg_folder_slot *slot, struct prg_error *err)
+{
+    prg_auto_arena arena = {0};
+    struct prg_kubelet_play result;
+    int rc = PRG_OK;
+    if (!slot->rendered) // a pod that went with its owner's last template
+        return PRG_OK;
+    prg_kubelet_play(&arena, &slot->key, slot->object, prg_folder_now_ns(play->pass->c), &result);
+    if (!result.status)
+        return PRG_OK;
+    if (result.pods) {
+        cJSON *pod;
+        prg_json_each (pod, result.pods)
+            if (rc == PRG_OK)
+                rc = play_write_pod(play, pod, err);
+        if (rc == PRG_OK)
+            rc = play_remove_pods(play, slot, result.pods, err);
+    }
+    return rc == PRG_OK ? play_write_status(play, slot, result.status, err) : rc;
+}
+
+static void play_kubelet(struct pass *pass)
+{
+    struct prg_catalog *c = pass->c;
+    struct play_pass play = {.pass = pass};
+    struct prg_error err = {0};
+    const struct prg_map_entry *entry;
+    if (!c->options.play_kubelet || !c->is_play_due || pass->rc != PRG_OK)
+        return;
+    prg_map_init(&play.pods);
+    prg_vec_init(&play.slots);
+    play_gather(&play);
+    for (size_t i = 0; i < play.slots.count && pass->rc == PRG_OK; i++)
+        if (play_slot(&play, play.slots.items[i], &err) != PRG_OK)
+            note_error(pass, &err);
+    for (size_t i = 0; (entry = prg_map_next(&play.pods, &i));) {
+        prg_vec_release(entry->value);
+        free(entry->value);
+    }
+    prg_map_release(&play.pods);
+    prg_vec_release(&play.slots);
+    c->is_play_due = pass->rc != PRG_OK;
+}
+
+// ---- passes ----
+
+static void report(struct pass *pass, prg_store_watch_fn changed, void *ctx)
+{
+    for (size_t i = 0; i < pass->touched.count; i++) {
+        struct prg_folder_slot *slot = pass->touched.items[i];
+        if (slot->is_changed && changed)
+            changed(&slot->key, ctx);
+        slot->is_touched = slot->is_changed = slot->is_dirty = false;
+        if (!slot->user && !slot->rendered)
+            prg_folder_slot_drop(pass->c, slot);
+    }
+}
+
+static void pass_release(struct pass *pass)
+{
+    for (size_t i = 0; i < pass->changes.count; i++) {
+        struct change *change = pass->changes.items[i];
+        prg_folder_content_release(&change->fresh);
+        free(change);
+    }
+    prg_vec_release(&pass->changes);
+    prg_vec_release(&pass->touched);
+    prg_vec_release(&pass->grave);
+    prg_map_release(&pass->unreadable);
+}
+
+static void pass_init(struct pass *pass, struct prg_catalog *c)
+{
+    *pass = (struct pass){.c = c};
+    prg_vec_init(&pass->changes);
+    prg_vec_init(&pass->touched);
+    prg_vec_init(&pass->grave);
+    prg_map_init(&pass->unreadable);
+}
+
+// Scans and reads; what could not be read is noted.
+static void read_folder(struct pass *pass, bool tidy)
+{
+    if (scan(pass, tidy) != PRG_OK)
+        return;
+    for (size_t i = 0; i < pass->changes.count; i++) {
+        struct change *change = pass->changes.items[i];
+        if (change->outcome != OUTCOME_GONE)
+            read_change(pass, change);
+    }
+    install_changes(pass);
+    rebuild_slots(pass);
+}
+
+int prg_folder_open(struct prg_catalog *c, struct prg_error *err)
+{
+    struct pass pass;
+    pass_init(&pass, c);
+    read_folder(&pass, true);
+    report(&pass, NULL, NULL);
+    int rc = pass.rc;
+    if (rc != PRG_OK && err)
+        *err = pass.err;
+    pass_release(&pass);
+    return rc;
+}
+
+int prg_folder_refresh(struct prg_catalog *c, prg_store_watch_fn changed, void *ctx, struct prg_error *err)
+{
+    struct pass pass;
+    pass_init(&pass, c);
+    read_folder(&pass, false);
+    if (pass.rc == PRG_OK) {
+        collect(&pass);
+        play_kubelet(&pass);
+    }
+    report(&pass, changed, ctx);
+    int rc = pass.rc;
+    if (rc != PRG_OK && err)
+        *err = pass.err;
+    pass_release(&pass);
+    return rc;
+}
