@@ -22,7 +22,9 @@ struct prg_serving {
     enum prg_mode mode;
     bool stopped;    // force-stop annotation on the service ("true", any case)
     bool multi_node; // spec.predictor.workerSpec is there
-    char now[40];    // RFC 3339
+    bool no_initializer;    // the runtime wants no storage initializer (storageHelper.disabled, when mended)
+    const char *error_text; // the whole text of an error that is too long for a prg_error; else NULL
+    char now[40];           // RFC 3339
 };
 
 // The workload that the earlier steps have computed, ready to be rendered.
@@ -50,9 +52,13 @@ int prg_serving_pod_spec(struct prg_serving *s, const struct prg_runtime_choice 
                          struct prg_error *err) PRG_MUST_USE;
 // The pod spec of a custom predictor (containers given by the service).
 int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
-// Appends the variable to container (by name) unless it is there; PRG_NOTFOUND when no such container.
+// Sets the value of the variable in every container called so, appending the variable where it is not there yet; a
+// valueFrom stays beside it (AddEnvVarToPodSpec). PRG_NOTFOUND when there is no such container.
 int prg_pod_spec_set_env(struct prg_arena *arena, cJSON *pod_spec, const char *container, const char *name,
                          const char *value, enum prg_origin origin, struct prg_error *err) PRG_MUST_USE;
+// The same, and with replace_exclusive mended the value takes the place of a valueFrom. For variables of the planner.
+int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *container, const char *name,
+                        const char *value, enum prg_origin origin, struct prg_error *err) PRG_MUST_USE;
 
 // ---- multinode.c: worker pod spec, sizes, GPUs, variables of head and worker (Predictor.reconcileWorker). ----
 // annotations: the filtered service annotations; head pod spec in w->pod_spec is completed, worker parts of w are made.

@@ -2,25 +2,33 @@
 // podspec.h: merging runtime and service, and the pure functions that policies may call too (perigee.podspec.*,
 // perigee.image.*, perigee.gpu.*, perigee.placeholders.*). None of them touches its inputs.
 #pragma once
-#include "policy/decision.h"
+#include "plan/plan.h"
 #include "serving/compat.h"
+#include "serving/config.h"
 #include "json/schema.h"
 
 // The normal form that Go's typed decode and encode give: zero values and empty lists dropped where the type says
-// omitempty, quantities printed anew; unknown fields carried through. Wrong types are PRG_INVALID with the JSON
-// pointer.
+// omitempty, quantities printed anew, required fields there (with their zero value); unknown fields carried through.
+// Wrong types are PRG_INVALID with the JSON pointer. Nodes keep position and origin. A NULL or null node reads as {}.
 int prg_typed_normal(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *node, cJSON **ret,
                      struct prg_error *err) PRG_MUST_USE;
+
+// Marks node and everything below it that has no origin yet: a default of the configuration, say, keeps its own.
+void prg_podspec_tag(cJSON *node, enum prg_origin origin);
 
 struct prg_merge_options {
     const struct prg_compat *compat;
     const struct prg_decider *decide; // NULL: container_merge's defaults
+    struct prg_plan *plan;            // gets a trace entry for each answer of a container_merge policy; may be NULL
 };
-// MergeRuntimeContainers: strategic merge of two containers, arguments concatenated.
+// MergeRuntimeContainers: strategic merge of two containers, arguments concatenated. Nodes without an origin get
+// RUNTIME or SERVICE in the result.
 int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime,
                                 const cJSON *service, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 // MergePodSpec: strategic merge of pod-level fields (runtime: the six that the original copies, or all but containers
-// when runtime_pod_fields is mended; containers of neither side are kept).
+// when runtime_pod_fields is mended). Containers of the service are kept as they are, as in the original; the caller
+// replaces them. Both specs may be a whole ServingRuntime spec, worker spec or predictor: fields of KServe's own
+// (supportedModelFormats, model, minReplicas …) are passed over.
 int prg_podspec_merge(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime_spec,
                       const cJSON *service_spec, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 
@@ -30,6 +38,7 @@ struct prg_merged_specs {
     size_t index;     // of the target in the runtime's containers
 };
 // MergeServingRuntimeAndInferenceServiceSpecs. PRG_NOTFOUND when the runtime has no container called target.
+// service_container may be a whole model: what is no field of a container (modelFormat, storageUri …) is passed over.
 int prg_podspec_merge_specs(struct prg_arena *arena, const struct prg_merge_options *options,
                             const cJSON *runtime_containers, const cJSON *service_container, const char *target,
                             const cJSON *runtime_spec, const cJSON *service_spec, struct prg_merged_specs *ret,
@@ -51,6 +60,26 @@ void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested
                  const char **ret_refusal, struct prg_arena *arena);
 void prg_gpu_mp(int64_t pipeline_parallel, int64_t tensor_parallel, struct prg_topology *ret);
 // The GPU resource of a container's resources (GetGPUResourceQtyByType): name or NULL, and the request's value rounded
-// up.
+// up. custom_types: further kinds, an array of names or NULL. With gpu_kinds mended a limit counts where there is no
+// request. One answer whatever the order of the map: a kind of which there is some before one of which there is none,
+// then in the order of the kinds.
 const char *prg_gpu_resource(const cJSON *resources, const cJSON *custom_types, const struct prg_compat *compat,
                              int64_t *ret_requested);
+// A kind different from `resource` of which there is some in resources, or NULL.
+const char *prg_gpu_other_kind(const cJSON *resources, const cJSON *custom_types, const struct prg_compat *compat,
+                               const char *resource);
+bool prg_gpu_is_kind(const char *resource, const cJSON *custom_types, const struct prg_compat *compat);
+// The kinds that an administrator adds: customGPUResourceTypeList of the configuration's multiNode section, then those
+// of the annotation serving.kserve.io/gpu-resource-types (a JSON list of texts; annotations may be NULL). PRG_INVALID
+// in the words of the original when the annotation is not such a list.
+int prg_gpu_custom_types(struct prg_arena *arena, const struct prg_serving_config *config, const cJSON *annotations,
+                         cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+
+struct prg_serving;
+struct prg_workload;
+// Sets the GPUs of head and worker (limits and requests of kserve-container and worker-container) from their variables
+// REQUEST_GPU_COUNT, as addGPUResourceToDeployment: in Standard mode only, after the defaults of Kubernetes. The
+// annotations looked at are w->annotations and w->worker_annotations. PRG_INVALID for a bad gpu-resource-types
+// annotation; the original reports that as "fails to create NewRawKubeReconciler for predictor: failed to create
+// deployment reconciler: failed to create raw deployment: …".
+int prg_multinode_apply_gpus(struct prg_serving *s, struct prg_workload *w, struct prg_error *err) PRG_MUST_USE;
