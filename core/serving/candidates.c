@@ -28,8 +28,7 @@ int prg_protocol_lowest(const cJSON *protocol_list)
     const cJSON *item;
     if (!prg_json_is_array(protocol_list))
         return lowest;
-    prg_json_each(item, protocol_list)
-    {
+    prg_json_each (item, protocol_list) {
         int number = prg_protocol_number(prg_json_text(item));
         if (number < lowest)
             lowest = number;
@@ -57,8 +56,7 @@ void prg_candidates_request(const cJSON *service, const cJSON *namespace_object,
 static const cJSON *fitting_entry(const cJSON *formats, const struct prg_runtime_request *request)
 {
     const cJSON *entry, *fallback = NULL;
-    prg_json_each(entry, formats)
-    {
+    prg_json_each (entry, formats) {
         if (!prg_text_equal(prg_json_get_text(entry, "name"), request->format_name))
             continue;
         if (request->format_version && !prg_text_equal(prg_json_get_text(entry, "version"), request->format_version))
@@ -75,8 +73,7 @@ static const cJSON *fitting_entry(const cJSON *formats, const struct prg_runtime
 static const cJSON *first_entry(const cJSON *formats, const char *name)
 {
     const cJSON *entry;
-    prg_json_each(entry, formats)
-    {
+    prg_json_each (entry, formats) {
         if (prg_text_equal(prg_json_get_text(entry, "name"), name))
             return entry;
     }
@@ -115,13 +112,11 @@ size_t prg_candidates_collect(struct prg_arena *arena, const cJSON *runtimes, co
     size_t count = 0, cap = prg_json_count(runtimes) + prg_json_count(cluster_runtimes);
     struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, cap ? cap : 1);
     const cJSON *object;
-    prg_json_each(object, runtimes)
-    {
+    prg_json_each (object, runtimes) {
         if (!ns || prg_text_equal(prg_meta_namespace(object), ns))
             prg_candidate_of(object, false, request, compat, &candidates[count++]);
     }
-    prg_json_each(object, cluster_runtimes)
-    {
+    prg_json_each (object, cluster_runtimes) {
         prg_candidate_of(object, true, request, compat, &candidates[count++]);
     }
     *ret = candidates;
@@ -153,8 +148,7 @@ static bool speaks(const cJSON *spec, const char *protocol)
     const cJSON *list = prg_json_get(spec, "protocolVersions"), *item;
     if (prg_json_count(list) == 0)
         return true;
-    prg_json_each(item, list)
-    {
+    prg_json_each (item, list) {
         if (prg_text_equal(prg_json_text(item), protocol))
             return true;
     }

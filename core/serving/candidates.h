@@ -12,7 +12,7 @@
 // v1 1, v2 2, grpc-v1 3, grpc-v2 4; anything else, and no list, 5.
 #define PRG_PROTOCOL_UNKNOWN 5
 int prg_protocol_number(const char *protocol);
-const char *prg_protocol_name(int number);            // "" for 5
+const char *prg_protocol_name(int number);           // "" for 5
 int prg_protocol_lowest(const cJSON *protocol_list); // of protocolVersions
 
 // What model asks for. service and namespace_object may be NULL. A model that names a runtime makes `named` true.

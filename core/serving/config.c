@@ -59,8 +59,7 @@ static bool disallowed_list(struct prg_arena *arena, const cJSON *section, const
         return true;
     if (!prg_json_is_array(list))
         return false;
-    prg_json_each(item, list)
-    {
+    prg_json_each (item, list) {
         if (!prg_json_is_string(item))
             return false;
         prg_json_append(ret, prg_json_copy(arena, item));
@@ -99,8 +98,7 @@ void prg_serving_config_parse(struct prg_arena *arena, const cJSON *configmap, s
     ret->sections = prg_json_object(arena);
     ret->errors = prg_json_object(arena);
     if (prg_json_is_object(data))
-        prg_json_each(item, data)
-        {
+        prg_json_each (item, data) {
             // Keys such as _example hold documentation, not configuration.
             if (item->string[0] != '_')
                 parse_section(arena, ret, item);

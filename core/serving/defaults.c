@@ -64,8 +64,7 @@ static void assign_model(struct defaulting *d, cJSON *predictor, const char *sho
     cJSON *model = prg_json_object(d->arena), *format = prg_json_object(d->arena);
     set_default(d->arena, format, "name", shorthand);
     prg_json_set(d->arena, model, "modelFormat", format);
-    prg_json_each(member, spec)
-    {
+    prg_json_each (member, spec) {
         // A shorthand has neither of these two fields, so whatever stands there is not for us.
         if (!prg_text_equal(member->string, "modelFormat") && !prg_text_equal(member->string, "runtime"))
             prg_json_set(d->arena, model, member->string, prg_json_copy(d->arena, member));
@@ -157,7 +156,8 @@ static int default_component(struct defaulting *d, const char *component, struct
 }
 
 // Models need no API access, so the token is left out unless the user asks for it. In the original an absent section
-// counts as `false` too, but the webhook of a cluster always has the section; without a ConfigMap nothing is configured.
+// counts as `false` too, but the webhook of a cluster always has the section; without a ConfigMap nothing is
+// configured.
 static int default_token(struct defaulting *d, struct prg_error *err)
 {
     static const char *const components[] = {"predictor", "transformer", "explainer"};

@@ -5,8 +5,9 @@
 #include <string.h>
 
 // The order of GetImplementations: it decides whose storage counts when a service names two.
-static const char *const implementation_fields[] = {"xgboost", "pytorch",  "triton", "sklearn",     "tensorflow", "onnx",
-                                                    "pmml",    "lightgbm", "paddle", "huggingface", "model"};
+static const char *const implementation_fields[] = {"xgboost",    "pytorch",     "triton", "sklearn",
+                                                    "tensorflow", "onnx",        "pmml",   "lightgbm",
+                                                    "paddle",     "huggingface", "model"};
 // The order of setPredictorModelDefaults: only the first one becomes `model`.
 static const char *const shorthands[] = {"sklearn", "tensorflow",  "xgboost", "pytorch",  "triton",
                                          "onnx",    "huggingface", "pmml",    "lightgbm", "paddle"};
@@ -21,8 +22,7 @@ cJSON *prg_named_item(const cJSON *list, const char *name)
     cJSON *item;
     if (!prg_json_is_array(list))
         return NULL;
-    prg_json_each(item, list)
-    {
+    prg_json_each (item, list) {
         const char *text = prg_json_get_text(item, "name");
         if (prg_text_equal(text ? text : "", name))
             return item;
@@ -49,8 +49,7 @@ size_t prg_predictor_implementations(const cJSON *predictor, struct prg_implemen
     }
     if (!prg_json_is_array(containers) || prg_json_count(containers) == 0)
         return count;
-    prg_json_each(container, containers)
-    {
+    prg_json_each (container, containers) {
         if (prg_text_equal(prg_json_get_text(container, "name"), PRG_CONTAINER_PREDICTOR))
             add_implementation(ret, cap, &count, "containers", containers, true);
     }
@@ -110,8 +109,7 @@ bool prg_predictor_is_multi_model(const cJSON *predictor)
     if (prg_json_count(containers) > 0) {
         // Any container beside the model decides alone, and of these only the first one is looked at.
         const cJSON *env = prg_json_get(prg_json_item(containers, 0), "env"), *variable;
-        prg_json_each(variable, env)
-        {
+        prg_json_each (variable, env) {
             if (prg_text_equal(prg_json_get_text(variable, "name"), "MULTI_MODEL_SERVER") &&
                 prg_text_equal(prg_json_get_text(variable, "value"), "true"))
                 return true;
