@@ -54,20 +54,22 @@ static bool has_patch_directive(const cJSON *node, const char *value)
            strcmp(directive->valuestring, value) == 0;
 }
 
-// A copy for a place where nothing was to be merged with: members that are null and objects that carry $patch are left
-// out at any depth; NULL when node is such an object itself. Source: discardNullValuesFromPatch, removeDirectives.
-static cJSON *copy_cleaned(struct merger *m, const cJSON *node)
+// A copy for a place where nothing was to be merged with: objects that carry $patch are left out at any depth, and
+// unless keep_nulls members that are null; NULL when node is such an object itself. Source: removeDirectives,
+// discardNullValuesFromPatch.
+static cJSON *copy_cleaned(struct merger *m, const cJSON *node, bool keep_nulls)
 {
     if (!prg_json_is_object(node) && !prg_json_is_array(node))
         return prg_json_copy(m->arena, node);
     const cJSON *directive = prg_json_get(node, PRG_DIRECTIVE);
-    if (directive && !prg_json_is_null(directive))
+    if (directive && (keep_nulls || !prg_json_is_null(directive)))
         return NULL;
     cJSON *copy = prg_json_copy_empty(m->arena, node);
     const cJSON *item;
     prg_json_each (item, node) {
         bool is_member = prg_json_is_object(node);
-        cJSON *value = is_member && prg_json_is_null(item) ? NULL : copy_cleaned(m, item);
+        bool is_dropped = is_member && !keep_nulls && prg_json_is_null(item);
+        cJSON *value = is_dropped ? NULL : copy_cleaned(m, item, keep_nulls);
         if (value && is_member)
             prg_json_add(m->arena, copy, item->string, value);
         else if (value)
@@ -160,7 +162,7 @@ static int apply_change(struct merger *m, const struct prg_schema_field *field, 
     else if (prg_json_is_array(original) && prg_json_is_array(change))
         rc = merge_list(m, field, at, original, change, is_deletion, &merged);
     else if (!is_deletion)
-        merged = copy_cleaned(m, change);
+        merged = copy_cleaned(m, change, false);
     else
         return PRG_OK;
     if (rc == PRG_OK)
@@ -278,7 +280,6 @@ static int list_push(struct list *list, struct value value, size_t index)
     return PRG_OK;
 }
 
-// Appends all entries of array, which may be NULL.
 static int list_push_all(struct list *list, const cJSON *array)
 {
     size_t index = 0;
@@ -474,7 +475,9 @@ static int merge_entries(struct list *list, const struct prg_schema_field *field
             cJSON *merged = NULL;
             rc = merge_object(list->m, type, &at, list->entries[place].value.node, item, &merged);
             list->entries[place].value = (struct value){merged, true};
-            list->entries[place].key = key;
+            if (rc == PRG_OK) // a key that is null in the patch is gone now
+                rc = prg_mergelist_key(list->m->err, list->at, list->merge_key, merged, index - 1,
+                                       &list->entries[place].key);
         }
         if (rc != PRG_OK)
             return rc;
@@ -577,7 +580,12 @@ static int check_order(struct list *list, const cJSON *patch, const cJSON *order
     const cJSON *item, *wanted = order->child;
     prg_json_each (item, patch) {
         const cJSON *key, *order_key;
+        struct prg_step at = {list->at, NULL, index};
         if (list->merge_key && prg_json_get(item, PRG_DIRECTIVE)) {
+            if (!wanted && !has_patch_directive(item, "delete"))
+                return prg_mergelist_fail(list->m->err, &at,
+                                          "a " PRG_DIRECTIVE " entry must come before the last that " PRG_SET_ORDER
+                                          " names");
             index++;
             continue;
         }
@@ -589,7 +597,7 @@ static int check_order(struct list *list, const cJSON *patch, const cJSON *order
         }
         if (rc != PRG_OK)
             return rc;
-        struct prg_step at = {list->at, NULL, index++};
+        index++;
         if (!is_found)
             return prg_mergelist_fail(list->m->err, &at,
                                       "the patch's order differs from its " PRG_SET_ORDER " list, or is not in it");
@@ -601,7 +609,18 @@ static int check_order(struct list *list, const cJSON *patch, const cJSON *order
 static int fill_ordered(struct list *list, const struct prg_schema_field *field, const cJSON *original,
                         const cJSON *patch)
 {
-    if (original && patch && prg_mergelist_is_merged(field))
+    if (!original) {
+        // Its entries become the list's own, so they must leave the copy first.
+        cJSON *cleaned = copy_cleaned(list->m, patch, true);
+        int rc = PRG_OK;
+        while (rc == PRG_OK && cleaned->child) {
+            cJSON *entry = cleaned->child;
+            prg_json_detach(cleaned, entry);
+            rc = list_push(list, (struct value){entry, true}, list->count);
+        }
+        return rc;
+    }
+    if (patch && prg_mergelist_is_merged(field))
         return merge_into_list(list, field, original, patch, false);
     int rc = list_push_all(list, patch ? patch : original);
     if (rc == PRG_OK && !patch)

@@ -56,6 +56,14 @@ static int compare_texts(const void *a, const void *b, void *ctx)
     return x->length == y->length ? 0 : x->length < y->length ? -1 : 1;
 }
 
+// Go's sort of short lists, with the reference's "less or equal", turns entries with the same key around.
+static int compare_for_sorting(const void *a, const void *b, void *ctx)
+{
+    const struct entry *x = a, *y = b;
+    int order = compare_texts(a, b, ctx);
+    return order != 0 ? order : x->place > y->place ? -1 : 1;
+}
+
 static int compare_places(const void *a, const void *b, void *ctx)
 {
     const struct entry *x = a, *y = b;
@@ -81,7 +89,7 @@ static int sort_entries(struct maker *m, const struct prg_step *at, const char *
         set_text(entry);
         sorted[index++] = entry;
     }
-    prg_sort((void **)sorted, count, compare_texts, NULL);
+    prg_sort((void **)sorted, count, compare_for_sorting, NULL);
     *ret_sorted = sorted;
     *ret_count = count;
     return PRG_OK;
