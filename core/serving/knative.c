@@ -115,16 +115,6 @@ static cJSON *revision_spec(struct prg_serving *s, cJSON *pod_spec)
     return pod_spec;
 }
 
-// In this mode the original only logs what goes wrong with storageUris.
-static void set_storage(struct prg_serving *s, struct prg_workload *w)
-{
-    struct prg_error err = {0};
-    char text[PRG_ERROR_LINE];
-    if (prg_render_has_storage_uris(s) && prg_serving_storage_uris(s, w->pod_spec, w->annotations, &err) != PRG_OK)
-        prg_plan_trace(s->plan, "storage", NULL, "storageUris", "not set up",
-                       prg_arena_strdup(s->arena, prg_error_text(&err, text, sizeof(text))));
-}
-
 static cJSON *knative_service(struct prg_serving *s, struct prg_workload *w)
 {
     struct prg_arena *arena = s->arena;
@@ -133,7 +123,6 @@ static cJSON *knative_service(struct prg_serving *s, struct prg_workload *w)
     cJSON *service = prg_render_object(s, GROUP "/v1", "Service", s->predictor_name, w->labels, own_annotations);
     cJSON *spec = prg_json_object(arena), *template = prg_json_object(arena), *meta = prg_json_object(arena);
     cJSON *labels = revision_labels(s, w->labels);
-    set_storage(s, w);
     if (prg_json_count(labels) > 0)
         prg_json_set(arena, meta, "labels", labels);
     prg_json_set(arena, meta, "annotations", prg_json_copy(arena, w->annotations));
@@ -257,7 +246,10 @@ int prg_serving_knative(struct prg_serving *s, struct prg_workload *w, struct pr
 {
     if (prg_render_check_config(s, err) != PRG_OK || prg_render_check_storage(s, err) != PRG_OK)
         return (int)err->code;
+    // What goes wrong with storageUris later than in the check above is told, but stops nothing in this mode.
     cJSON *service = knative_service(s, w);
+    if (prg_render_has_storage_uris(s) && prg_serving_storage_uris(s, w->pod_spec, w->annotations, err) != PRG_OK)
+        return (int)err->code;
     const cJSON *stored = prg_render_stored(s, GROUP, "Service", s->predictor_name);
     place(s, service, stored, prg_render_is_stopped(w->annotations));
     if (!s->stopped)

@@ -76,12 +76,6 @@ static bool is_false(const cJSON *condition)
     return condition && has_text(condition, "status", "False");
 }
 
-// A missing condition is not known.
-static bool is_unknown(const cJSON *condition)
-{
-    return !condition || has_text(condition, "status", "Unknown");
-}
-
 static bool is_same(const cJSON *a, const cJSON *b)
 {
     static const char *const keys[] = {"type", "status", "severity", "reason", "message"};

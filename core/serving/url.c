@@ -91,13 +91,13 @@ static int check_ingress(struct prg_serving *s, const cJSON *section, struct prg
 
 // ---- template ----
 
-// The template engine runs over an ObjectMeta. Of its fields the domain template has four; IngressDomain, which it has
-// besides, travels in generateName.
+// The template engine runs over an ObjectMeta and prints nothing for an absent key. Of the fields of ObjectMeta the
+// domain template has four; IngressDomain, which it has besides, travels in generateName; and an absent label or
+// annotation prints as in text/template, which makes the host name invalid.
 static const char *const allowed_fields[] = {"Name", "Namespace", "Annotations", "Labels"};
 #define DOMAIN_FIELD "IngressDomain"
 #define DOMAIN_CARRIER "GenerateName"
-
-static int adapt_nodes(struct template_run *run, struct node *nodes);
+#define NO_VALUE "<no value>"
 
 static int adapt_name(struct template_run *run, const struct operand *operand)
 {
@@ -131,12 +131,31 @@ static int adapt_pipe(struct template_run *run, struct pipe *pipe)
     return PRG_OK;
 }
 
-static int adapt_nodes(struct template_run *run, struct node *nodes)
+// {{ .Labels.KEY }} and {{ .Annotations.KEY }} alone.
+static void adapt_print(struct node *node, const cJSON *metadata)
+{
+    const struct command *command = node->type == NODE_ACTION ? node->pipe->commands : NULL;
+    if (!command || command->next || node->pipe->variable_count > 0)
+        return;
+    const struct operand *operand = command->operands;
+    bool is_root = operand->type == OPERAND_FIELD || (operand->type == OPERAND_VARIABLE && operand->length == 1);
+    if (operand->next || !is_root || !operand->names || !operand->names[0] || !operand->names[1])
+        return;
+    bool is_label = prg_text_equal(operand->names[0], "Labels");
+    if (prg_json_at(metadata, is_label ? "labels" : "annotations", operand->names[1]))
+        return;
+    node->type = NODE_TEXT;
+    node->text = NO_VALUE;
+    node->length = strlen(NO_VALUE);
+}
+
+static int adapt_nodes(struct template_run *run, struct node *nodes, const cJSON *metadata)
 {
     for (struct node *node = nodes; node; node = node->next) {
-        if (adapt_pipe(run, node->pipe) != PRG_OK || adapt_nodes(run, node->body) != PRG_OK ||
-            adapt_nodes(run, node->otherwise) != PRG_OK)
+        if (adapt_pipe(run, node->pipe) != PRG_OK || adapt_nodes(run, node->body, metadata) != PRG_OK ||
+            adapt_nodes(run, node->otherwise, metadata) != PRG_OK)
             return (int)run->err->code;
+        adapt_print(node, metadata);
     }
     return PRG_OK;
 }
@@ -153,7 +172,7 @@ static int fill_in(struct prg_serving *s, const char *source, const cJSON *metad
     struct node *nodes = NULL;
     if (template_parse(&run, &nodes) != PRG_OK)
         return prg_wrap(err, "template: domain-template");
-    if (adapt_nodes(&run, nodes) != PRG_OK || template_execute(&run, nodes, metadata, emit, out) != PRG_OK)
+    if (adapt_nodes(&run, nodes, metadata) != PRG_OK || template_execute(&run, nodes, metadata, emit, out) != PRG_OK)
         return prg_wrap(err, "error rendering the domain template");
     return PRG_OK;
 }
