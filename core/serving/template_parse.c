@@ -40,12 +40,6 @@ static const struct token *peek_non_space(struct parser *p)
     return peek(p);
 }
 
-static const struct token *next_non_space(struct parser *p)
-{
-    peek_non_space(p);
-    return next(p);
-}
-
 static bool is_word(const struct token *token, enum token_type type, const char *word)
 {
     return token->type == type && token->length == strlen(word) && memcmp(token->text, word, token->length) == 0;
