@@ -176,7 +176,8 @@ static int merge_member(struct merger *m, const struct prg_schema_field *type, c
 {
     struct prg_step at = {up, key, 0};
     struct prg_schema_field buffer;
-    const cJSON *change = prg_json_index_get(&changes->by_key, key);
+    // A directive that an earlier patch left in the original is a member like any other, not one to be merged.
+    const cJSON *change = is_directive(key) ? NULL : prg_json_index_get(&changes->by_key, key);
     const cJSON *order = changes->has_orders ? find_directive(m, changes, PRG_SET_ORDER, key) : NULL;
     const cJSON *deletion = changes->has_deletions ? find_directive(m, changes, PRG_DELETE_ITEMS, key) : NULL;
     struct value value = {original, false};
