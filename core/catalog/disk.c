@@ -238,7 +238,7 @@ int prg_disk_write(const char *root, const char *relative, const char *text, siz
     return PRG_OK;
 }
 
-static int append_to(int fd, const char *text, size_t length)
+static int append_to(int fd, const char *text, size_t length, bool is_lasting)
 {
     prg_auto_strbuf line = PRG_STRBUF_INIT;
     off_t size = lseek(fd, 0, SEEK_END);
@@ -248,7 +248,7 @@ static int append_to(int fd, const char *text, size_t length)
     if (last != '\n')
         prg_strbuf_putc(&line, '\n');
     prg_strbuf_add(&line, text, length);
-    if (write_all(fd, line.text, line.length) == 0 && fsync(fd) == 0)
+    if (write_all(fd, line.text, line.length) == 0 && (!is_lasting || fsync(fd) == 0))
         return 0;
     int error = errno;
     if (ftruncate(fd, size) != 0) // no half line; if even this fails, readers skip it
@@ -257,7 +257,8 @@ static int append_to(int fd, const char *text, size_t length)
     return -1;
 }
 
-int prg_disk_append(const char *root, const char *relative, const char *text, size_t length, struct prg_error *err)
+int prg_disk_append(const char *root, const char *relative, const char *text, size_t length, bool is_lasting,
+                    struct prg_error *err)
 {
     prg_auto_strbuf path = PRG_STRBUF_INIT, folder = PRG_STRBUF_INIT;
     prg_strbuf_printf(&path, "%s/%s", root, relative);
@@ -270,10 +271,10 @@ int prg_disk_append(const char *root, const char *relative, const char *text, si
     if (fd < 0)
         return prg_fail(err, PRG_IO, "%s: cannot write: %s", path.text, strerror(errno));
     int rc = PRG_OK;
-    if (append_to(fd, text, length) != 0)
+    if (append_to(fd, text, length, is_lasting) != 0)
         rc = prg_fail(err, PRG_IO, "%s: cannot write: %s", path.text, strerror(errno));
     close(fd);
-    return rc == PRG_OK && is_new ? sync_folder(folder.text, err) : rc;
+    return rc == PRG_OK && is_new && is_lasting ? sync_folder(folder.text, err) : rc;
 }
 
 int prg_disk_remove(const char *root, const char *relative, const char *keep, struct prg_error *err)

@@ -25,9 +25,9 @@ int prg_disk_read(const char *path, size_t max_bytes, struct prg_strbuf *ret, st
 // below root. On failure the old file is as it was and nothing else is left.
 int prg_disk_write(const char *root, const char *relative, const char *text, size_t length,
                    struct prg_file_sign *ret_sign, struct prg_error *err) PRG_MUST_USE;
-// Adds text (whole lines) at the end of root/relative with one write and fsync; puts a new line first when the file
-// ends within a line, as a killed writer leaves it.
-int prg_disk_append(const char *root, const char *relative, const char *text, size_t length,
+// Adds text (whole lines) at the end of root/relative with one write; puts a new line first when the file ends within a
+// line, as a killed writer leaves it. is_lasting: with fsync; without it the text can be lost when the power goes.
+int prg_disk_append(const char *root, const char *relative, const char *text, size_t length, bool is_lasting,
                     struct prg_error *err) PRG_MUST_USE;
 // Removes root/relative and the folders above it that are empty then, up to but not including root/keep. A file that is
 // gone already is fine.

@@ -2,7 +2,8 @@
 // events.c: recording Events in a file of bounded size.
 //
 // A new event is one appended line. A count changes a line in the middle, which takes a new file; that is done at once
-// while the file is small, and later otherwise, so that a storm of equal events costs no more than memory.
+// while the file is small, and later otherwise, so that a storm of equal events costs no more than memory. Appending
+// does not wait for the disk: an Event lost with the power is no harm.
 #include "catalog/events.h"
 
 #include <inttypes.h>
@@ -191,7 +192,7 @@ static int append(struct prg_event_log *log, const char *id, const struct event 
 {
     prg_auto_strbuf line = PRG_STRBUF_INIT;
     add_line(&line, id, event);
-    int rc = prg_disk_append(log->root, EVENTS_PATH, line.text, line.length, err);
+    int rc = prg_disk_append(log->root, EVENTS_PATH, line.text, line.length, false, err);
     if (rc != PRG_OK)
         return rc;
     log->size += line.length;

@@ -171,7 +171,7 @@ int prg_seen_flush(struct prg_seen_log *log, struct prg_error *err)
         return PRG_OK;
     int rc = log->line_count > 2 * log->entries.count + SPARE_LINES
                  ? rewrite(log, err)
-                 : prg_disk_append(log->root, SEEN_PATH, log->pending.text, log->pending.length, err);
+                 : prg_disk_append(log->root, SEEN_PATH, log->pending.text, log->pending.length, true, err);
     if (rc == PRG_OK)
         prg_strbuf_clear(&log->pending);
     return rc;
