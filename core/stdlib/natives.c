@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// natives.c: planner functions for policy authors: perigee.podspec, .placeholders, .image, .gpu, .storage, .meta,
+// .runtimes. Each one reads its arguments strictly, calls the function that the planner calls, and never touches its
+// inputs.
+//
+// The last argument of the functions that have two answers is an options table {compat = "kserve" | "fixed" |
+// perigee.compat}; without it they answer as "fixed". A refusal that is an answer (GPUs that do not suffice) is nil and
+// a text in Lua: PRG_CONFLICT here.
+#include "stdlib/natives.h"
+
+#include <string.h>
+
+#include "policy/policy.h"
+#include "serving/candidates.h"
+#include "serving/metadata.h"
+#include "serving/podspec.h"
+#include "serving/storage.h"
+
+// ---- arguments ----
+
+static const cJSON *arg(const cJSON *const *args, size_t count, size_t index)
+{
+    const cJSON *node = index < count ? args[index] : NULL;
+    return prg_json_is_null(node) ? NULL : node;
+}
+
+static int wrong(size_t index, const char *name, const char *wanted, const cJSON *node, struct prg_error *err)
+{
+    return prg_fail(err, PRG_INVALID, "argument %zu (%s): %s is needed, not %s", index + 1, name, wanted,
+                    prg_json_type_name(node));
+}
+
+enum need { OPTIONAL, REQUIRED };
+
+static int object_arg(const cJSON *const *args, size_t count, size_t index, const char *name, enum need need,
+                      const cJSON **ret, struct prg_error *err)
+{
+    const cJSON *node = arg(args, count, index);
+    if (node ? !prg_json_is_object(node) : need == REQUIRED)
+        return wrong(index, name, "an object", node, err);
+    *ret = node;
+    return PRG_OK;
+}
+
+// An empty table of Lua is an object; as a list it is empty all the same.
+static int list_arg(const cJSON *const *args, size_t count, size_t index, const char *name, const cJSON **ret,
+                    struct prg_error *err)
+{
+    const cJSON *node = arg(args, count, index);
+    if (node && !prg_json_is_array(node) && !(prg_json_is_object(node) && !node->child))
+        return wrong(index, name, "a list", node, err);
+    *ret = prg_json_is_array(node) ? node : NULL;
+    return PRG_OK;
+}
+
+static int text_arg(const cJSON *const *args, size_t count, size_t index, const char *name, const char **ret,
+                    struct prg_error *err)
+{
+    const cJSON *node = arg(args, count, index);
+    if (!prg_json_is_string(node))
+        return wrong(index, name, "a text", node, err);
+    if (strlen(prg_json_text(node)) != prg_json_text_length(node))
+        return prg_fail(err, PRG_INVALID, "argument %zu (%s): the text holds a NUL byte", index + 1, name);
+    *ret = prg_json_text(node);
+    return PRG_OK;
+}
+
+static int int_arg(const cJSON *const *args, size_t count, size_t index, const char *name, int64_t *ret,
+                   struct prg_error *err)
+{
+    const cJSON *node = arg(args, count, index);
+    if (!prg_json_int64(node, ret))
+        return wrong(index, name, "a whole number", node, err);
+    // Sums and products of two such numbers stay within int64.
+    if (*ret > INT32_MAX || *ret < INT32_MIN)
+        return prg_fail(err, PRG_INVALID, "argument %zu (%s): %lld is out of range", index + 1, name, (long long)*ret);
+    return PRG_OK;
+}
+
+// The compat of an options table at index into storage; *ret points there or at a fixed table.
+static int compat_arg(const cJSON *const *args, size_t count, size_t index, struct prg_compat *storage,
+                      const struct prg_compat **ret, struct prg_error *err)
+{
+    const cJSON *options, *flag, *compat;
+    *ret = &prg_compat_fixed;
+    if (object_arg(args, count, index, "options", OPTIONAL, &options, err) != PRG_OK)
+        return err->code;
+    compat = prg_json_get(options, "compat");
+    prg_json_each (flag, options) {
+        if (strcmp(flag->string, "compat") != 0 && strcmp(flag->string, "multi_model") != 0 &&
+            strcmp(flag->string, "multi_node") != 0)
+            return prg_fail(err, PRG_INVALID, "options: unknown option '%s'", flag->string);
+    }
+    if (!compat)
+        return PRG_OK;
+    if (prg_json_is_object(compat)) {
+        for (int i = 0; i < PRG_COMPAT_COUNT; i++)
+            storage->mended[i] = prg_json_get_true(compat, prg_compat_flag_name((enum prg_compat_flag)i));
+        *ret = storage;
+        return PRG_OK;
+    }
+    *ret = prg_json_text(compat) ? prg_compat_by_name(prg_json_text(compat)) : NULL;
+    return *ret ? PRG_OK : prg_fail(err, PRG_INVALID, "options: compat is \"kserve\", \"fixed\" or perigee.compat");
+}
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        int try_rc = (call);                                                                                           \
+        if (try_rc != PRG_OK)                                                                                          \
+            return try_rc;                                                                                             \
+    } while (0)
+
+// ---- perigee.podspec ----
+
+// merge_container(runtime, service, options?) -> container
+static int podspec_merge_container(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                                   struct prg_error *err)
+{
+    struct prg_compat storage;
+    struct prg_merge_options options = {0};
+    const cJSON *runtime, *service;
+    TRY(object_arg(args, count, 0, "runtime", REQUIRED, &runtime, err));
+    TRY(object_arg(args, count, 1, "service", REQUIRED, &service, err));
+    TRY(compat_arg(args, count, 2, &storage, &options.compat, err));
+    return prg_podspec_merge_container(arena, &options, runtime, service, ret, err);
+}
+
+// merge(runtime_spec, service_container, service_spec, target, options?) -> {container, podSpec, index}
+static int podspec_merge(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                         struct prg_error *err)
+{
+    struct prg_compat storage;
+    struct prg_merge_options options = {0};
+    struct prg_merged_specs merged;
+    const cJSON *runtime, *container, *service;
+    const char *target;
+    TRY(object_arg(args, count, 0, "runtime_spec", REQUIRED, &runtime, err));
+    TRY(object_arg(args, count, 1, "service_container", OPTIONAL, &container, err));
+    TRY(object_arg(args, count, 2, "service_spec", OPTIONAL, &service, err));
+    TRY(text_arg(args, count, 3, "target", &target, err));
+    TRY(compat_arg(args, count, 4, &storage, &options.compat, err));
+    TRY(prg_podspec_merge_specs(arena, &options, prg_json_get(runtime, "containers"), container, target, runtime,
+                                service, &merged, err));
+    *ret = prg_json_object(arena);
+    prg_json_set(arena, *ret, "container", merged.container);
+    prg_json_set(arena, *ret, "podSpec", merged.pod_spec);
+    prg_json_set_int(arena, *ret, "index", (int64_t)merged.index);
+    return PRG_OK;
+}
+
+// ---- perigee.placeholders ----
+
+// replace(container, metadata, options?) -> container
+static int placeholders_replace(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                                struct prg_error *err)
+{
+    struct prg_compat storage;
+    const struct prg_compat *compat;
+    const cJSON *container, *metadata;
+    TRY(object_arg(args, count, 0, "container", REQUIRED, &container, err));
+    TRY(object_arg(args, count, 1, "metadata", REQUIRED, &metadata, err));
+    TRY(compat_arg(args, count, 2, &storage, &compat, err));
+    return prg_placeholders_replace(arena, container, metadata, !prg_mended(compat, PRG_COMPAT_placeholder_text), ret,
+                                    err);
+}
+
+// ---- perigee.image ----
+
+static int image_request(struct prg_arena *arena, const cJSON *node, struct prg_image_request *ret,
+                         struct prg_error *err)
+{
+    const cJSON *item, *gpus = prg_json_get(node, "gpus");
+    struct prg_gpu_count *counts = prg_arena_array(arena, struct prg_gpu_count, prg_json_count(gpus) + 1);
+    *ret = (struct prg_image_request){.runtime_name = prg_json_get_text(node, "runtime_name"),
+                                      .server_type = prg_json_get_text(node, "server_type"),
+                                      .runtime_version = prg_json_get_text(node, "runtime_version"),
+                                      .gpus = counts};
+    prg_json_each (item, gpus) {
+        const char *resource = prg_json_get_text(item, "resource");
+        const cJSON *amount = prg_json_get(item, "count");
+        const char *text = prg_json_is_number(amount) ? prg_json_number_text(amount) : prg_json_text(amount);
+        if (!resource || !text)
+            return prg_fail(err, PRG_INVALID,
+                            "argument 2 (request): /gpus/%zu: {resource = TEXT, count = QUANTITY} is needed",
+                            ret->gpu_count);
+        counts[ret->gpu_count++] = (struct prg_gpu_count){resource, text};
+    }
+    if (!ret->runtime_name)
+        ret->runtime_name = "";
+    return PRG_OK;
+}
+
+// tag(image, request, options?) -> image
+static int image_tag(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                     struct prg_error *err)
+{
+    struct prg_compat storage;
+    const struct prg_compat *compat;
+    struct prg_image_request request;
+    const cJSON *node;
+    const char *image;
+    TRY(text_arg(args, count, 0, "image", &image, err));
+    TRY(object_arg(args, count, 1, "request", REQUIRED, &node, err));
+    TRY(compat_arg(args, count, 2, &storage, &compat, err));
+    TRY(image_request(arena, node, &request, err));
+    *ret = prg_json_string(arena, prg_image_tag(arena, compat, image, &request));
+    return PRG_OK;
+}
+
+// ---- perigee.gpu ----
+
+static cJSON *topology_to_json(struct prg_arena *arena, const struct prg_topology *topology)
+{
+    cJSON *ret = prg_json_object(arena);
+    prg_json_set_int(arena, ret, "nodes", topology->nodes);
+    prg_json_set_int(arena, ret, "head_gpus", topology->head_gpus);
+    prg_json_set_int(arena, ret, "worker_gpus", topology->worker_gpus);
+    return ret;
+}
+
+// ray(total, head_requested, worker_requested) -> {nodes, head_gpus, worker_gpus}, or nil and why the GPUs do not
+// suffice
+static int gpu_ray(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret, struct prg_error *err)
+{
+    int64_t total, head, worker;
+    struct prg_topology topology;
+    const char *refusal = NULL;
+    TRY(int_arg(args, count, 0, "total", &total, err));
+    TRY(int_arg(args, count, 1, "head_requested", &head, err));
+    TRY(int_arg(args, count, 2, "worker_requested", &worker, err));
+    prg_gpu_ray(total, head, worker, &topology, &refusal, arena);
+    if (refusal)
+        return prg_fail(err, PRG_CONFLICT, "%s", refusal);
+    *ret = topology_to_json(arena, &topology);
+    return PRG_OK;
+}
+
+// mp(pipeline_parallel, tensor_parallel) -> {nodes, head_gpus, worker_gpus}
+static int gpu_mp(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret, struct prg_error *err)
+{
+    int64_t pipeline, tensor;
+    struct prg_topology topology;
+    TRY(int_arg(args, count, 0, "pipeline_parallel", &pipeline, err));
+    TRY(int_arg(args, count, 1, "tensor_parallel", &tensor, err));
+    prg_gpu_mp(pipeline, tensor, &topology);
+    *ret = topology_to_json(arena, &topology);
+    return PRG_OK;
+}
+
+// requested(resources, custom_types?, options?) -> {resource, count} or nil
+static int gpu_requested(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                         struct prg_error *err)
+{
+    struct prg_compat storage;
+    const struct prg_compat *compat;
+    const cJSON *resources, *types;
+    int64_t requested = 0;
+    TRY(object_arg(args, count, 0, "resources", OPTIONAL, &resources, err));
+    TRY(list_arg(args, count, 1, "custom_types", &types, err));
+    TRY(compat_arg(args, count, 2, &storage, &compat, err));
+    const char *resource = prg_gpu_resource(resources, types, compat, &requested);
+    if (!resource) {
+        *ret = NULL;
+        return PRG_OK;
+    }
+    *ret = prg_json_object(arena);
+    prg_json_set_string(arena, *ret, "resource", resource);
+    prg_json_set_int(arena, *ret, "count", requested);
+    return PRG_OK;
+}
+
+// ---- perigee.storage ----
+
+// validate_uri(uri, storage_containers) -> text that says why it is supported, or nil and why not
+static int storage_validate_uri(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                                struct prg_error *err)
+{
+    const char *uri, *why = NULL;
+    const cJSON *containers;
+    char text[PRG_ERROR_LINE];
+    TRY(text_arg(args, count, 0, "uri", &uri, err));
+    TRY(list_arg(args, count, 1, "storage_containers", &containers, err));
+    if (prg_storage_validate_uri(arena, uri, containers, &why, err) != PRG_OK) {
+        struct prg_error cause = *err;
+        return prg_fail(err, PRG_CONFLICT, "%s", prg_error_text(&cause, text, sizeof(text)));
+    }
+    *ret = prg_json_string(arena, why ? why : "supported");
+    return PRG_OK;
+}
+
+// ---- perigee.meta ----
+
+// union(layer, ...) -> object; later layers win; nil layers are passed over
+static int meta_union(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                      struct prg_error *err)
+{
+    const cJSON **layers = prg_arena_array(arena, const cJSON *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        TRY(object_arg(args, count, i, "layer", OPTIONAL, &layers[i], err));
+    *ret = prg_meta_union(arena, layers, count);
+    return PRG_OK;
+}
+
+// filter(map, disallowed) -> object without the keys in the list
+static int meta_filter(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                       struct prg_error *err)
+{
+    const cJSON *map, *disallowed;
+    TRY(object_arg(args, count, 0, "map", OPTIONAL, &map, err));
+    TRY(list_arg(args, count, 1, "disallowed", &disallowed, err));
+    *ret = prg_meta_filter(arena, map, disallowed);
+    return PRG_OK;
+}
+
+static const struct prg_native natives[] = {
+    {"podspec.merge", podspec_merge},
+    {"podspec.merge_container", podspec_merge_container},
+    {"placeholders.replace", placeholders_replace},
+    {"image.tag", image_tag},
+    {"gpu.ray", gpu_ray},
+    {"gpu.mp", gpu_mp},
+    {"gpu.requested", gpu_requested},
+    {"storage.validate_uri", storage_validate_uri},
+    {"meta.union", meta_union},
+    {"meta.filter", meta_filter},
+};
+
+void prg_stdlib_register(void)
+{
+    prg_policy_set_natives(natives, PRG_COUNT(natives));
+}
