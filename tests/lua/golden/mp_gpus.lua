@@ -1,0 +1,8 @@
+-- One recorded call of computeMpNodeAndGPUs.
+local case = input["in"]
+local topology = perigee.gpu.mp(case.pipelineParallelSize, case.tensorParallelSize)
+return {
+  nodeCount = topology.nodes,
+  headNodeGPUCount = topology.head_gpus,
+  workerNodeGPUCount = topology.worker_gpus,
+}
