@@ -217,15 +217,15 @@ int prg_disk_write(const char *root, const char *relative, const char *text, siz
     struct prg_file_sign sign = {0};
     int rc = -1, error = 0;
     for (int tries = 0; tries < WRITE_TRIES && rc != 0; tries++) {
-        if (make_folders(folder.text, strlen(root), err) != PRG_OK) {
+        rc = write_once(folder.text, path.text, text, length, &sign);
+        error = errno;
+        // Not made yet, or gone or locked under our hands: another process tidied up just now.
+        if (rc != 0 && error != ENOENT && error != EWOULDBLOCK)
+            break;
+        if (rc != 0 && error == ENOENT && make_folders(folder.text, strlen(root), err) != PRG_OK) {
             prune_folders(folder.text, strlen(root));
             return prg_wrap(err, "%s", path.text);
         }
-        rc = write_once(folder.text, path.text, text, length, &sign);
-        error = errno;
-        // Gone or locked under our hands: another process tidied up just now.
-        if (rc != 0 && error != ENOENT && error != EWOULDBLOCK)
-            break;
     }
     if (rc == 0 && sync_folder(folder.text, err) != PRG_OK)
         return prg_wrap(err, "%s", path.text);
@@ -264,10 +264,12 @@ int prg_disk_append(const char *root, const char *relative, const char *text, si
     prg_strbuf_printf(&path, "%s/%s", root, relative);
     prg_strbuf_puts(&folder, path.text);
     to_parent(folder.text);
-    if (make_folders(folder.text, strlen(root), err) != PRG_OK)
+    int fd = open(path.text, O_RDWR | O_APPEND | O_CLOEXEC);
+    bool is_new = fd < 0 && errno == ENOENT;
+    if (is_new && make_folders(folder.text, strlen(root), err) != PRG_OK)
         return prg_wrap(err, "%s", path.text);
-    bool is_new = access(path.text, F_OK) != 0;
-    int fd = open(path.text, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (is_new)
+        fd = open(path.text, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return prg_fail(err, PRG_IO, "%s: cannot write: %s", path.text, strerror(errno));
     int rc = PRG_OK;
