@@ -400,8 +400,8 @@ static void install_changes(struct pass *pass)
     for (size_t i = 0; i < count; i++) {
         if (changes[i]->outcome == OUTCOME_GOOD || changes[i]->outcome == OUTCOME_GONE)
             withdraw(pass, changes[i]->file);
-        else if (changes[i]->outcome == OUTCOME_BROKEN)
-            changes[i]->file->is_broken = true; // so that others may take over its objects
+        if (changes[i]->outcome != OUTCOME_SAME) // others may take over the objects of a broken one
+            changes[i]->file->is_broken = changes[i]->outcome == OUTCOME_BROKEN;
     }
     for (size_t i = 0; i < count; i++)
         if (changes[i]->outcome == OUTCOME_GOOD)
