@@ -15,6 +15,8 @@ struct prg_policy_limits {   // per policy and call; 0: the default in parenthes
 struct prg_policy_options {
     const char *folder; // overlay folder or NULL: shipped policies only
     struct prg_policy_limits limits;
+    void (*report)(const char *text, void *ctx); // each error of the set, "file:line:column: what"; may be NULL
+    void *report_ctx;
 };
 
 struct prg_policy_set; // refcounted, immutable once loaded
@@ -46,10 +48,17 @@ void prg_script_free(struct prg_script *script);
 // value, or what its global or returned-table function `call` (may be NULL) returns for input.
 int prg_script_run(struct prg_script *script, struct prg_arena *arena, const char *as, const cJSON *input,
                    const char *call, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+// What `print` wrote in the last run (the first 64 KiB), or "". Until the next run.
+const char *prg_script_printed(const struct prg_script *script, size_t *ret_length);
+
+// Visits every name a script can use, sorted ("assert", "math.abs", …, "perigee", "string.byte" …).
+void prg_policy_each_global(void (*visit)(const char *name, void *ctx), void *ctx);
 
 // ---- C functions for policies, added by core/stdlib ----
 // A library is a table of functions on JSON trees, so that binding code needs no Lua: arguments converted, result
-// converted back.
+// converted back. A missing or nil argument is NULL. PRG_CONFLICT and PRG_NOTFOUND are answers: the script gets nil and
+// the text of err; any other error code is a mistake of the caller and raises there. Trees in args are not to be changed;
+// *ret may share their nodes.
 typedef int (*prg_native_fn)(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
                              struct prg_error *err);
 struct prg_native {

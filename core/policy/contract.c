@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// contract.c: the policies and their functions. Arguments and answers: docs/policy-guide.md; their checks: decide.c,
+// select.c.
+#include "policy/contract.h"
+
+#include <string.h>
+
+const struct prg_contract prg_contracts[PRG_POLICY_COUNT] = {
+    [PRG_POLICY_ANNOTATION_FILTER] = {"annotation_filter", "annotation_filter/v1", {"keep"}},
+    [PRG_POLICY_CONTAINER_MERGE] = {"container_merge", "container_merge/v1", {"args", "env"}},
+    [PRG_POLICY_IMAGE] = {"image", "image/v1", {"tag"}},
+    [PRG_POLICY_LABEL_PRIORITY] = {"label_priority", "label_priority/v1", {"layers", "resolve"}},
+    [PRG_POLICY_MULTI_NODE] = {"multi_node", "multi_node/v1", {"topology"}},
+    [PRG_POLICY_OBJECT_PATCH] = {"object_patch", "object_patch/v1", {"patch"}},
+    [PRG_POLICY_RUNTIME_SELECTION] = {"runtime_selection", "runtime_selection/v1", {"accept", "before", "choose"}},
+};
+
+const struct prg_contract *prg_contract_by_name(const char *name)
+{
+    for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
+        if (prg_text_equal(prg_contracts[i].name, name))
+            return &prg_contracts[i];
+    return NULL;
+}
+
+const struct prg_contract *prg_contract_by_api(const char *api)
+{
+    for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
+        if (prg_text_equal(prg_contracts[i].api, api))
+            return &prg_contracts[i];
+    return NULL;
+}
+
+const char *prg_nearest_name(const char *text, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t length = strlen(text);
+    unsigned most = length < 4 ? 1 : length < 9 ? 2 : 3, best_distance = most + 1;
+    for (size_t i = 0; i < count; i++) {
+        unsigned distance = prg_text_distance(text, names[i], most);
+        if (distance < best_distance) {
+            best = names[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+const char *prg_contract_nearest(const char *name)
+{
+    const char *names[PRG_POLICY_COUNT];
+    for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
+        names[i] = prg_contracts[i].name;
+    return prg_nearest_name(name, names, PRG_POLICY_COUNT);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// library.h: the global `perigee` of scripts: values, configuration, C functions, and modules of lua/stdlib. Private to
+// core/policy.
+#pragma once
+#include "policy/vm.h"
+
+// Pushes the read-only `perigee` of a state. Its modules are made when they are first named. Raises.
+void prg_library_push(lua_State *L);
+
+// C functions that need no planner (perigee.json, perigee.quantities, perigee.selectors, perigee.explain).
+extern const struct prg_native prg_core_natives[];
+extern const size_t prg_core_native_count;

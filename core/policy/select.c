@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// select.c: runtime_selection: asks accept for each candidate, orders the accepted ones by before, asks choose.
+//
+// The candidates are first put into the default order (below), in C, then sorted by `before` with a stable merge that
+// takes sorted runs as they are. So the answer does not depend on the order in which a store lists its runtimes, those
+// that `before` holds equal stay in the default order, and the shipped `before` is asked once per candidate. Whatever
+// `before` answers, the merge ends and every candidate comes out once.
+//
+// One call of a state does as many of the three steps as its file answers.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "policy/convert.h"
+#include "policy/set.h"
+#include "policy/view.h"
+
+enum step { STEP_ACCEPT, STEP_BEFORE, STEP_CHOOSE, STEP_COUNT };
+
+struct choosing {
+    const struct prg_policy_set *set;
+    const struct prg_policy_file *file; // the one under way
+    enum step first, last;              // its steps
+    enum step step;                     // the one under way, for errors
+    cJSON *request;
+    struct prg_candidate **candidates; // all, in the default order
+    cJSON **views;                     // their trees
+    size_t count;
+    size_t *order, *spare; // indices of the accepted ones, best first; room for the merge
+    size_t accepted;
+    size_t asked;          // index of the candidate asked last, for errors; SIZE_MAX: none
+    const char *chosen;    // what choose answered
+    const char *reason;
+};
+
+// Stack of a call.
+enum { SLOT_TABLE = 1, SLOT_REQUEST, SLOT_VIEWS, SLOT_FUNCTION };
+
+// ---- default order ----
+
+// Times compare as texts when they are written alike: whole seconds, UTC.
+static const char *plain_time(struct prg_arena *arena, const char *text)
+{
+    char buffer[PRG_CLOCK_TEXT];
+    int64_t ns;
+    if (!text || (strlen(text) == 20 && text[19] == 'Z') || !prg_clock_parse(text, &ns))
+        return text ? text : "";
+    return prg_arena_strdup(arena, prg_clock_format(ns, buffer));
+}
+
+static int compare_priority(const struct prg_candidate *a, const struct prg_candidate *b)
+{
+    bool has_a = a->match.present && a->match.has_priority, has_b = b->match.present && b->match.has_priority;
+    if (has_a != has_b)
+        return has_a ? -1 : 1;
+    if (!has_a || a->match.priority == b->match.priority)
+        return 0;
+    return a->match.priority > b->match.priority ? -1 : 1;
+}
+
+// Namespace first; priority high to low, none last; lowest protocol; newest; name.
+static int compare_default(const void *x, const void *y)
+{
+    const struct prg_candidate *a = *(struct prg_candidate *const *)x, *b = *(struct prg_candidate *const *)y;
+    if (a->is_cluster != b->is_cluster)
+        return a->is_cluster ? 1 : -1;
+    int order = compare_priority(a, b);
+    if (order == 0)
+        order = a->protocol < b->protocol ? -1 : a->protocol > b->protocol;
+    if (order == 0)
+        order = strcmp(b->created, a->created);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+// ---- trees ----
+
+static cJSON *match_tree(struct prg_arena *arena, const struct prg_candidate *candidate)
+{
+    cJSON *match = prg_json_object(arena);
+    prg_json_set_string(arena, match, "name", candidate->match.name);
+    prg_json_set_string(arena, match, "version", candidate->match.version);
+    prg_json_set_bool(arena, match, "autoSelect", candidate->match.auto_select);
+    if (candidate->match.has_priority)
+        prg_json_set_int(arena, match, "priority", candidate->match.priority);
+    return match;
+}
+
+// perigee.Candidate; the object is shared, not copied.
+static cJSON *candidate_tree(struct prg_arena *arena, const struct prg_candidate *candidate)
+{
+    cJSON *tree = prg_json_object(arena);
+    const cJSON *spec = prg_json_get(candidate->object, "spec");
+    prg_json_set_string(arena, tree, "scope", candidate->is_cluster ? "cluster" : "namespace");
+    if (candidate->match.present)
+        prg_json_set(arena, tree, "match", match_tree(arena, candidate));
+    prg_json_set(arena, tree, "spec", spec ? prg_set_alias(arena, spec) : prg_json_object(arena));
+    prg_json_set_int(arena, tree, "protocol", candidate->protocol);
+    prg_json_set_string(arena, tree, "created", candidate->created);
+    prg_json_set_string(arena, tree, "name", candidate->name);
+    if (candidate->object)
+        prg_json_set(arena, tree, "object", prg_set_alias(arena, candidate->object));
+    return tree;
+}
+
+// perigee.RuntimeRequest
+static cJSON *request_tree(struct prg_arena *arena, const struct prg_runtime_request *request)
+{
+    cJSON *tree = prg_json_object(arena), *format = prg_json_object(arena);
+    prg_json_set_string(arena, format, "name", request->format_name);
+    prg_json_set_string(arena, format, "version", request->format_version);
+    prg_json_set(arena, tree, "format", format);
+    prg_json_set_bool(arena, tree, "named", request->named);
+    prg_json_set_bool(arena, tree, "multi_model", request->multi_model);
+    prg_json_set_bool(arena, tree, "multi_node", request->multi_node);
+    prg_json_set_string(arena, tree, "protocol", request->protocol);
+    prg_json_set_bool(arena, tree, "protocol_given", request->protocol_given);
+    if (request->model)
+        prg_json_set(arena, tree, "model", prg_set_alias(arena, request->model));
+    if (request->namespace_object)
+        prg_json_set(arena, tree, "namespace", prg_set_alias(arena, request->namespace_object));
+    if (request->service)
+        prg_json_set(arena, tree, "service", prg_set_alias(arena, request->service));
+    return tree;
+}
+
+// ---- inside the call (all of these raise) ----
+
+static void push_candidate(lua_State *L, struct choosing *c, size_t index)
+{
+    if (lua_rawgeti(L, SLOT_VIEWS, (lua_Integer)index + 1) != LUA_TNIL)
+        return;
+    lua_pop(L, 1);
+    prg_view_push(L, c->views[index]);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, SLOT_VIEWS, (lua_Integer)index + 1);
+}
+
+static const char *known_code(lua_State *L, int index)
+{
+    static const char *const codes[] = {"disabled",    "format",     "version", "auto_select", "protocol",
+                                        "multi_model", "multi_node", "other"};
+    const char *text = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
+    for (size_t i = 0; text && i < PRG_COUNT(codes); i++)
+        if (strcmp(text, codes[i]) == 0)
+            return codes[i];
+    prg_vm_raise(L, 0,
+                 "the code of a refusal must be disabled, format, version, auto_select, protocol, multi_model, "
+                 "multi_node or other, not %.40s",
+                 text ? text : luaL_typename(L, index));
+}
+
+static void step_accept(lua_State *L, struct choosing *c)
+{
+    c->step = STEP_ACCEPT;
+    prg_policy_file_push_field(L, c->file, SLOT_TABLE, PRG_FN_ACCEPT);
+    for (c->asked = 0; c->asked < c->count; c->asked++) {
+        struct prg_candidate *candidate = c->candidates[c->asked];
+        lua_settop(L, SLOT_FUNCTION);
+        lua_pushvalue(L, SLOT_FUNCTION);
+        push_candidate(L, c, c->asked);
+        lua_pushvalue(L, SLOT_REQUEST);
+        lua_call(L, 2, 3);
+        if (!lua_isboolean(L, SLOT_FUNCTION + 1))
+            prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, SLOT_FUNCTION + 1));
+        candidate->accepted = lua_toboolean(L, SLOT_FUNCTION + 1);
+        candidate->reason = prg_convert_text(L, SLOT_FUNCTION + 2, "the reason");
+        candidate->code = NULL;
+        if (candidate->accepted)
+            c->order[c->accepted++] = c->asked;
+        else
+            candidate->code = lua_isnil(L, SLOT_FUNCTION + 3) ? "other" : known_code(L, SLOT_FUNCTION + 3);
+    }
+    c->asked = SIZE_MAX;
+    lua_settop(L, SLOT_FUNCTION - 1);
+}
+
+static bool is_before(lua_State *L, struct choosing *c, size_t a, size_t b)
+{
+    prg_vm_charge(L, 1);
+    c->asked = a;
+    lua_pushvalue(L, SLOT_FUNCTION);
+    push_candidate(L, c, a);
+    push_candidate(L, c, b);
+    lua_pushvalue(L, SLOT_REQUEST);
+    lua_call(L, 3, 1);
+    if (!lua_isboolean(L, -1))
+        prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, -1));
+    bool before = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return before;
+}
+
+// End of the run of candidates that begins at `first` and is in order already.
+static size_t run_end(lua_State *L, struct choosing *c, size_t first)
+{
+    size_t end = first + 1;
+    while (end < c->accepted && !is_before(L, c, c->order[end], c->order[end - 1]))
+        end++;
+    return end;
+}
+
+// Merges order[first, middle) with order[middle, end) in place.
+static void merge(lua_State *L, struct choosing *c, size_t first, size_t middle, size_t end)
+{
+    size_t a = first, b = middle, to = first;
+    memcpy(c->spare + first, c->order + first, (end - first) * sizeof(*c->order));
+    while (a < middle && b < end)
+        c->order[to++] = is_before(L, c, c->spare[b], c->spare[a]) ? c->spare[b++] : c->spare[a++];
+    while (a < middle)
+        c->order[to++] = c->spare[a++];
+    while (b < end)
+        c->order[to++] = c->spare[b++];
+}
+
+static void step_before(lua_State *L, struct choosing *c)
+{
+    c->step = STEP_BEFORE;
+    prg_policy_file_push_field(L, c->file, SLOT_TABLE, PRG_FN_BEFORE);
+    // Runs are kept on a stack and merged when two neighbours are about as long, so that n log n questions are enough.
+    size_t start[64], length[64], runs = 0;
+    for (size_t at = 0; at < c->accepted || runs > 1;) {
+        if (at < c->accepted) {
+            start[runs] = at;
+            at = run_end(L, c, at);
+            length[runs] = at - start[runs];
+            runs++;
+        }
+        while (runs > 1 && (at == c->accepted || runs == PRG_COUNT(start) || length[runs - 2] <= 2 * length[runs - 1])) {
+            size_t first = start[runs - 2], middle = start[runs - 1], end = middle + length[runs - 1];
+            merge(L, c, first, middle, end);
+            length[runs - 2] += length[runs - 1];
+            runs--;
+        }
+    }
+    c->asked = SIZE_MAX;
+    lua_settop(L, SLOT_FUNCTION - 1);
+}
+
+static void step_choose(lua_State *L, struct choosing *c)
+{
+    c->step = STEP_CHOOSE;
+    prg_policy_file_push_field(L, c->file, SLOT_TABLE, PRG_FN_CHOOSE);
+    lua_createtable(L, (int)c->accepted, 0);
+    for (size_t i = 0; i < c->accepted; i++) {
+        push_candidate(L, c, c->order[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushvalue(L, SLOT_REQUEST);
+    lua_call(L, 2, 2);
+    c->chosen = prg_convert_text(L, SLOT_FUNCTION, "the name");
+    c->reason = prg_convert_text(L, SLOT_FUNCTION + 1, "the reason");
+    lua_settop(L, SLOT_FUNCTION - 1);
+}
+
+static int choose_protected(lua_State *L)
+{
+    static void (*const steps[])(lua_State *, struct choosing *) = {step_accept, step_before, step_choose};
+    struct choosing *c = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    luaL_checkstack(L, 20, "policy");
+    prg_policy_file_push_table(L, c->file);
+    prg_view_push(L, c->request);
+    lua_createtable(L, (int)c->count, 0);
+    for (enum step step = c->first; step <= c->last; step++)
+        steps[step](L, c);
+    return 0;
+}
+
+// ---- outside ----
+
+static int run_steps(struct choosing *c, const struct prg_policy_file *file, enum step first, enum step last,
+                     struct prg_error *err)
+{
+    c->file = file;
+    c->first = c->step = first;
+    c->last = last;
+    c->asked = SIZE_MAX;
+    if (prg_vm_call(prg_set_vm(c->set, file), choose_protected, c, err) == PRG_OK)
+        return PRG_OK;
+    if (c->asked < c->count)
+        prg_wrap(err, "candidate '%s'", c->candidates[c->asked]->name);
+    return prg_set_wrap(file, (int)c->step, err);
+}
+
+// Asks the layers from `layer` on for a choice, until one has an opinion.
+static int ask_choose(struct choosing *c, struct prg_selection *ret, int layer, struct prg_error *err)
+{
+    const struct prg_policy_file *file;
+    int rc = PRG_OK;
+    while (rc == PRG_OK && !c->chosen &&
+           (file = prg_set_find(c->set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_CHOOSE, layer, &layer))) {
+        rc = run_steps(c, file, STEP_CHOOSE, STEP_CHOOSE, err);
+        layer++;
+        if (rc == PRG_OK && c->chosen)
+            prg_set_fill_source(file, PRG_FN_CHOOSE, &ret->choose);
+    }
+    return rc;
+}
+
+static int take_choice(struct choosing *c, struct prg_selection *ret, struct prg_error *err)
+{
+    ret->ordered = prg_arena_array(c->set->context->arena, struct prg_candidate *, c->accepted ? c->accepted : 1);
+    ret->count = c->accepted;
+    for (size_t i = 0; i < c->accepted; i++)
+        ret->ordered[i] = c->candidates[c->order[i]];
+    ret->chosen = c->accepted ? ret->ordered[0] : NULL;
+    if (!c->chosen)
+        return PRG_OK;
+    ret->reason = c->reason;
+    for (size_t i = 0; i < c->accepted; i++)
+        if (strcmp(ret->ordered[i]->name, c->chosen) == 0) {
+            ret->chosen = ret->ordered[i];
+            return PRG_OK;
+        }
+    prg_fail(err, PRG_POLICY, "%s:%d: it chose '%s', which is none of the accepted candidates", ret->choose.file,
+             ret->choose.line, c->chosen);
+    return prg_wrap(err, "policy %s, function %s", ret->choose.policy, ret->choose.function);
+}
+
+static void prepare(struct choosing *c, const struct prg_runtime_request *request, struct prg_candidate *candidates)
+{
+    struct prg_arena *arena = c->set->context->arena;
+    size_t room = c->count ? c->count : 1;
+    c->request = request_tree(arena, request);
+    c->candidates = prg_arena_array(arena, struct prg_candidate *, room);
+    c->views = prg_arena_array(arena, cJSON *, room);
+    c->order = prg_arena_array(arena, size_t, room);
+    c->spare = prg_arena_array(arena, size_t, room);
+    for (size_t i = 0; i < c->count; i++) {
+        candidates[i].created = plain_time(arena, candidates[i].created);
+        c->candidates[i] = &candidates[i];
+    }
+    qsort(c->candidates, c->count, sizeof(*c->candidates), compare_default);
+    for (size_t i = 0; i < c->count; i++)
+        c->views[i] = candidate_tree(arena, c->candidates[i]);
+}
+
+int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count,
+                   struct prg_selection *ret, struct prg_error *err)
+{
+    struct choosing c = {.set = ctx, .count = count};
+    const struct prg_policy_file *accept, *before;
+    if (!c.set->context)
+        return prg_fail(err, PRG_POLICY, "policy runtime_selection was asked outside a plan");
+    *ret = (struct prg_selection){0};
+    prepare(&c, request, candidates);
+    accept = prg_set_find(c.set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_ACCEPT, 0, NULL);
+    before = prg_set_find(c.set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_BEFORE, 0, NULL);
+    prg_require(accept && before); // the shipped file has both
+    int rc = run_steps(&c, accept, STEP_ACCEPT, accept == before ? STEP_BEFORE : STEP_ACCEPT, err);
+    if (rc == PRG_OK && accept != before)
+        rc = run_steps(&c, before, STEP_BEFORE, STEP_BEFORE, err);
+    if (rc != PRG_OK)
+        return rc;
+    prg_set_fill_source(accept, PRG_FN_ACCEPT, &ret->accept);
+    prg_set_fill_source(before, PRG_FN_BEFORE, &ret->before);
+    if (c.accepted && !request->named)
+        rc = ask_choose(&c, ret, 0, err);
+    return rc == PRG_OK ? take_choice(&c, ret, err) : rc;
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// view.c: read-only userdata over JSON trees.
+//
+// The metamethods below are only called by the VM (nothing in the sandbox hands out a metatable), so the userdata at 1 is
+// always of the kind the metamethod belongs to.
+#include "policy/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/sandbox.h"
+
+struct view {
+    const cJSON *node;
+    uint64_t generation;
+    const cJSON *at;   // lists: the item looked at last …
+    size_t at_index;   // … and its index from 1; 0: none yet
+    size_t count;      // lists: items, SIZE_MAX: not counted yet
+};
+
+static const char view_key;   // in metatables of views: true
+static const char number_key; // in the metatable of number views: true
+static const char null_value; // its address is perigee.null
+
+// ---- making ----
+
+static void push_userdata(lua_State *L, const cJSON *node, int meta)
+{
+    struct view *view = lua_newuserdatauv(L, sizeof(*view), 0);
+    view->node = node;
+    view->generation = prg_vm_of(L)->generation;
+    view->at = NULL;
+    view->at_index = 0;
+    view->count = SIZE_MAX;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, meta);
+    lua_setmetatable(L, -2);
+}
+
+// A number whose float prints as a number of the same value loses nothing as a float.
+static bool is_exact_float(const cJSON *node, double value)
+{
+    char text[64];
+    cJSON shortest = {.type = cJSON_Number, .valuestring = text};
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return prg_json_equal(node, &shortest);
+}
+
+static void push_number(lua_State *L, const cJSON *node)
+{
+    int64_t integer;
+    if (prg_json_int64(node, &integer)) {
+        lua_pushinteger(L, integer);
+        return;
+    }
+    double value = prg_json_as_double(node);
+    if (value - value == 0 && is_exact_float(node, value)) // finite
+        lua_pushnumber(L, value);
+    else
+        push_userdata(L, node, prg_vm_of(L)->ref.number_meta);
+}
+
+void prg_view_push_null(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&null_value);
+}
+
+void prg_view_push(lua_State *L, const cJSON *node)
+{
+    if (!node) {
+        lua_pushnil(L);
+        return;
+    }
+    switch (node->type & 0xff) {
+    case cJSON_Object:
+        push_userdata(L, node, prg_vm_of(L)->ref.object_meta);
+        break;
+    case cJSON_Array:
+        push_userdata(L, node, prg_vm_of(L)->ref.array_meta);
+        break;
+    case cJSON_String:
+        lua_pushlstring(L, prg_json_text(node), prg_json_text_length(node));
+        break;
+    case cJSON_Number:
+        push_number(L, node);
+        break;
+    case cJSON_NULL:
+        prg_view_push_null(L);
+        break;
+    default:
+        lua_pushboolean(L, prg_json_is_true(node));
+        break;
+    }
+}
+
+// ---- asking ----
+
+static bool has_key(lua_State *L, int index, const void *key)
+{
+    if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
+        return false;
+    bool found = lua_rawgetp(L, -1, key) != LUA_TNIL;
+    lua_pop(L, 2);
+    return found;
+}
+
+bool prg_view_is(lua_State *L, int index)
+{
+    return has_key(L, index, &view_key);
+}
+
+bool prg_view_is_null(lua_State *L, int index)
+{
+    return lua_type(L, index) == LUA_TLIGHTUSERDATA && lua_touserdata(L, index) == (void *)&null_value;
+}
+
+static struct view *check(lua_State *L, int index)
+{
+    struct view *view = lua_touserdata(L, index);
+    if (view->generation != prg_vm_of(L)->generation)
+        prg_vm_raise(L, 1, "this view has expired: nothing may be kept from an earlier call");
+    return view;
+}
+
+const cJSON *prg_view_node(lua_State *L, int index)
+{
+    if (!has_key(L, index, &view_key) && !has_key(L, index, &number_key))
+        return NULL;
+    return check(L, index)->node;
+}
+
+bool prg_view_push_nearest(lua_State *L, int index)
+{
+    if (!has_key(L, index, &number_key))
+        return false;
+    lua_pushnumber(L, prg_json_as_double(check(L, index)->node));
+    return true;
+}
+
+// ---- objects ----
+
+static int object_index(lua_State *L)
+{
+    const struct view *view = check(L, 1);
+    size_t length, seen = 0;
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    const char *key = lua_tolstring(L, 2, &length);
+    const cJSON *item;
+    prg_json_each (item, view->node) {
+        seen++;
+        if (strcmp(item->string, key) == 0)
+            break;
+    }
+    if (seen > 64)
+        prg_vm_charge(L, seen / 8);
+    if (!item || strlen(key) != length) // keys hold no NUL
+        return 0;
+    prg_view_push(L, item);
+    return 1;
+}
+
+// Tables with text keys have no length either.
+static int object_len(lua_State *L)
+{
+    check(L, 1);
+    lua_pushinteger(L, 0);
+    return 1;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+// Upvalues: 1 the members by key (array of const cJSON *), 2 how many were seen, 3 the view.
+static int step_object(lua_State *L)
+{
+    const cJSON *const *members = lua_touserdata(L, lua_upvalueindex(1));
+    size_t count = lua_rawlen(L, lua_upvalueindex(1)) / sizeof(*members);
+    size_t at = (size_t)lua_tointeger(L, lua_upvalueindex(2));
+    check(L, lua_upvalueindex(3));
+    if (at >= count)
+        return 0;
+    lua_pushinteger(L, (lua_Integer)at + 1);
+    lua_replace(L, lua_upvalueindex(2));
+    lua_pushstring(L, members[at]->string);
+    prg_view_push(L, members[at]);
+    return 2;
+}
+
+static int object_pairs(lua_State *L)
+{
+    const struct view *view = check(L, 1);
+    size_t count = prg_json_count(view->node), at = 0;
+    const cJSON *item;
+    lua_settop(L, 1);
+    const cJSON **members = lua_newuserdatauv(L, count * sizeof(*members), 0);
+    prg_vm_charge(L, count);
+    prg_json_each (item, view->node)
+        members[at++] = item;
+    qsort(members, count, sizeof(*members), compare_members);
+    lua_pushinteger(L, 0);
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, step_object, 3);
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+    return 3;
+}
+
+static int object_next(lua_State *L, const cJSON *object)
+{
+    const cJSON *best = NULL, *item;
+    size_t count = 0;
+    const char *after = lua_isnil(L, 2) ? NULL : luaL_checkstring(L, 2);
+    prg_json_each (item, object) {
+        count++;
+        if ((!after || strcmp(item->string, after) > 0) && (!best || strcmp(item->string, best->string) < 0))
+            best = item;
+    }
+    prg_vm_charge(L, count / 8);
+    if (!best) {
+        lua_pushnil(L);
+        return 1;
+    }
+    lua_pushstring(L, best->string);
+    prg_view_push(L, best);
+    return 2;
+}
+
+// ---- lists ----
+
+// Item number index (from 1) or NULL. Going forward from the last one is one step.
+static const cJSON *list_item(lua_State *L, struct view *view, lua_Integer index)
+{
+    if (index < 1)
+        return NULL;
+    if (view->at_index == 0 || (size_t)index < view->at_index) {
+        view->at = view->node->child;
+        view->at_index = 1;
+    }
+    const cJSON *item = view->at;
+    size_t at = view->at_index;
+    while (item && at < (size_t)index) {
+        view->at = item;
+        view->at_index = at;
+        item = item->next;
+        if ((++at & 511) == 0)
+            prg_vm_charge(L, 64);
+    }
+    if (item) {
+        view->at = item;
+        view->at_index = at;
+    }
+    return item;
+}
+
+static int array_index(lua_State *L)
+{
+    struct view *view = check(L, 1);
+    int is_integer;
+    lua_Integer index = lua_type(L, 2) == LUA_TNUMBER ? lua_tointegerx(L, 2, &is_integer) : (is_integer = 0);
+    if (!is_integer)
+        return 0;
+    prg_view_push(L, list_item(L, view, index));
+    return 1;
+}
+
+static int array_len(lua_State *L)
+{
+    struct view *view = check(L, 1);
+    if (view->count == SIZE_MAX) {
+        view->count = prg_json_count(view->node);
+        prg_vm_charge(L, view->count / 8);
+    }
+    lua_pushinteger(L, (lua_Integer)view->count);
+    return 1;
+}
+
+static int array_next(lua_State *L, struct view *view)
+{
+    lua_Integer index = lua_isnil(L, 2) ? 0 : luaL_checkinteger(L, 2);
+    const cJSON *item = index < 0 || index == LUA_MAXINTEGER ? NULL : list_item(L, view, index + 1);
+    if (!item) {
+        lua_pushnil(L);
+        return 1;
+    }
+    lua_pushinteger(L, index + 1);
+    prg_view_push(L, item);
+    return 2;
+}
+
+static int step_array(lua_State *L)
+{
+    lua_settop(L, 2);
+    return prg_view_next(L);
+}
+
+static int array_pairs(lua_State *L)
+{
+    check(L, 1);
+    lua_pushcfunction(L, step_array);
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+    return 3;
+}
+
+int prg_view_next(lua_State *L)
+{
+    luaL_argcheck(L, prg_view_is(L, 1), 1, "table expected");
+    struct view *view = check(L, 1);
+    return prg_json_is_array(view->node) ? array_next(L, view) : object_next(L, view->node);
+}
+
+// ---- all of them ----
+
+static int view_newindex(lua_State *L)
+{
+    prg_vm_raise(L, 1, "views are read-only; perigee.copy gives a table that can be changed");
+}
+
+static size_t count_nodes(const cJSON *node)
+{
+    size_t count = 1;
+    const cJSON *item;
+    prg_json_each (item, node)
+        count += count_nodes(item); // depth is bounded by the readers
+    return count;
+}
+
+static int view_eq(lua_State *L)
+{
+    const cJSON *a = prg_view_node(L, 1), *b = prg_view_node(L, 2);
+    bool same = a && a == b;
+    if (a && b && !same) {
+        prg_vm_charge(L, count_nodes(a) / 4);
+        same = prg_json_equal(a, b);
+    }
+    lua_pushboolean(L, same);
+    return 1;
+}
+
+static int view_text(lua_State *L)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    const cJSON *node = check(L, 1)->node;
+    prg_vm_charge(L, count_nodes(node));
+    prg_strbuf_clear(&vm->scratch);
+    prg_json_print(&vm->scratch, node, PRG_JSON_SORTED);
+    prg_vm_charge_bytes(L, vm->scratch.length);
+    lua_pushlstring(L, vm->scratch.text, vm->scratch.length);
+    return 1;
+}
+
+static int number_text(lua_State *L)
+{
+    lua_pushstring(L, prg_json_number_text(check(L, 1)->node));
+    return 1;
+}
+
+static int number_concat(lua_State *L)
+{
+    lua_settop(L, 2);
+    prg_base_push_text(L, 1, NULL);
+    prg_base_push_text(L, 2, NULL);
+    lua_concat(L, 2);
+    return 1;
+}
+
+static int number_arithmetic(lua_State *L)
+{
+    int index = prg_view_node(L, 1) ? 1 : 2;
+    prg_vm_raise(L, 1, "the number %.100s cannot be computed with exactly; tonumber gives the nearest float",
+                 prg_json_number_text(prg_view_node(L, index)));
+}
+
+static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,
+                      int *ret_ref)
+{
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "__name");
+    lua_pushstring(L, type);
+    lua_rawsetp(L, -2, &prg_base_type_key);
+    lua_pushboolean(L, true);
+    lua_rawsetp(L, -2, key);
+    *ret_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void prg_view_open(lua_State *L)
+{
+    static const luaL_Reg object[] = {{"__index", object_index},     {"__len", object_len}, {"__pairs", object_pairs},
+                                      {"__newindex", view_newindex}, {"__eq", view_eq},     {"__tostring", view_text},
+                                      {NULL, NULL}};
+    static const luaL_Reg array[] = {{"__index", array_index},      {"__len", array_len}, {"__pairs", array_pairs},
+                                     {"__newindex", view_newindex}, {"__eq", view_eq},    {"__tostring", view_text},
+                                     {NULL, NULL}};
+    static const luaL_Reg number[] = {{"__eq", view_eq},
+                                      {"__tostring", number_text},
+                                      {"__concat", number_concat},
+                                      {"__add", number_arithmetic},
+                                      {"__sub", number_arithmetic},
+                                      {"__mul", number_arithmetic},
+                                      {"__div", number_arithmetic},
+                                      {"__mod", number_arithmetic},
+                                      {"__idiv", number_arithmetic},
+                                      {"__pow", number_arithmetic},
+                                      {"__unm", number_arithmetic},
+                                      {"__lt", number_arithmetic},
+                                      {"__le", number_arithmetic},
+                                      {NULL, NULL}};
+    struct prg_vm *vm = prg_vm_of(L);
+    make_meta(L, object, "object", "table", &view_key, &vm->ref.object_meta);
+    make_meta(L, array, "list", "table", &view_key, &vm->ref.array_meta);
+    make_meta(L, number, "number view", "userdata", &number_key, &vm->ref.number_meta);
+}

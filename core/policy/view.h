@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// view.h: JSON trees as Lua values: read-only userdata over the tree, nothing converted until it is touched. Private to
+// core/policy.
+//
+//   object, list   a view: index, #, pairs, ipairs, next, ==, tostring work as on a table; writing is an error
+//   string         a Lua string, NUL bytes included
+//   number         an integer when it is a whole number within int64 (1, 3.0, 1e2); a float when the float's shortest
+//                  text has the same value (0.1, 1e300); else a number view, which keeps its text: tostring gives it,
+//                  == compares exactly, tonumber gives the nearest float, and it may be returned as it is
+//   null           perigee.null
+//   absent         nil
+// A view knows the generation of its vm (prg_vm_expire) and refuses to be used in a later one.
+#pragma once
+#include "policy/vm.h"
+
+// Makes the metatables of a state. Raises.
+void prg_view_open(lua_State *L);
+// Pushes what stands for node; NULL gives nil. node must outlive the generation. Raises.
+void prg_view_push(lua_State *L, const cJSON *node);
+void prg_view_push_null(lua_State *L); // perigee.null
+
+bool prg_view_is(lua_State *L, int index); // a view of an object or list
+bool prg_view_is_null(lua_State *L, int index);
+// The tree behind a view or number view; NULL when the value is neither. Raises when it has expired.
+const cJSON *prg_view_node(lua_State *L, int index);
+// Pushes the nearest float of a number view; false (and nothing pushed) for anything else.
+bool prg_view_push_nearest(lua_State *L, int index);
+// next(view, key): view at 1, key or nil at 2. Returns the count of results.
+int prg_view_next(lua_State *L);

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// vm.c: a Lua state with a capped allocator, a step budget, a deadline, and a message handler that knows where.
+#include "policy/vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "policy/sandbox.h"
+#include "policy/text.h"
+
+// The address is the error value of a trip: a light userdata that nothing in the sandbox returns.
+static const char trip_value;
+
+enum {
+    CLOCK_STEPS = 10000,  // steps between two looks at the clock: well under a millisecond of work
+    DEPTH_LEVELS = 2000,  // calls on the stack from which an exhausted memory is told as a recursion
+    BIG_BLOCK = 4096,     // allocations from this size on are charged by their size
+    SHOWN_LEVELS = 50,    // levels searched for the place of an error
+};
+
+struct prg_policy_limits prg_policy_limits_complete(const struct prg_policy_limits *limits)
+{
+    struct prg_policy_limits full = limits ? *limits : (struct prg_policy_limits){0};
+    if (!full.max_steps)
+        full.max_steps = 50000000;
+    if (!full.max_memory_bytes)
+        full.max_memory_bytes = (size_t)64 << 20;
+    if (!full.max_block_bytes)
+        full.max_block_bytes = (size_t)4 << 20;
+    if (!full.max_result_nodes)
+        full.max_result_nodes = 100000;
+    if (!full.max_wall_ms)
+        full.max_wall_ms = 1000;
+    return full;
+}
+
+// ---- where ----
+
+static void set_place(struct prg_vm *vm, const lua_Debug *ar)
+{
+    const char *source = ar->source[0] == '@' || ar->source[0] == '=' ? ar->source + 1 : ar->short_src;
+    snprintf(vm->error_file, sizeof(vm->error_file), "%s", source);
+    vm->error_line = ar->currentline;
+}
+
+// The place of what happens now: the innermost line of the vm's own script, else (a script of the standard library run
+// by C) the innermost line at all. Allocates nothing, so the allocator may call it.
+static void find_place(struct prg_vm *vm)
+{
+    lua_Debug ar;
+    bool found = false;
+    vm->error_file[0] = '\0';
+    vm->error_line = 0;
+    for (int level = 0; level < SHOWN_LEVELS && lua_getstack(vm->L, level, &ar); level++) {
+        if (!lua_getinfo(vm->L, "Sl", &ar) || ar.currentline <= 0)
+            continue;
+        bool own = strcmp(ar.source, vm->source) == 0;
+        if (own || !found)
+            set_place(vm, &ar);
+        found = true;
+        if (own)
+            return;
+    }
+    if (!found && vm->function_line) { // what it returned is looked at after it is gone
+        snprintf(vm->error_file, sizeof(vm->error_file), "%s", vm->source + 1);
+        vm->error_line = vm->function_line;
+    }
+}
+
+// Lua puts "FILE:LINE: " before its messages, with a FILE cut to 60 bytes. Where the text begins with the place of a
+// level, that level is the place, and the text goes on behind it.
+static const char *place_of_text(struct prg_vm *vm, const char *text, size_t *length)
+{
+    lua_Debug ar;
+    char prefix[LUA_IDSIZE + 32];
+    find_place(vm);
+    for (int level = 0; level < SHOWN_LEVELS && lua_getstack(vm->L, level, &ar); level++) {
+        if (!lua_getinfo(vm->L, "Sl", &ar) || ar.currentline <= 0)
+            continue;
+        int n = snprintf(prefix, sizeof(prefix), "%s:%d: ", ar.short_src, ar.currentline);
+        if (n < 0 || (size_t)n > *length || memcmp(text, prefix, (size_t)n) != 0)
+            continue;
+        if (strcmp(ar.source, vm->source) != 0 && vm->error_line)
+            return text; // raised inside the standard library: the caller's line, with the text as it is
+        set_place(vm, &ar);
+        *length -= (size_t)n;
+        return text + n;
+    }
+    return text;
+}
+
+// ---- budgets ----
+
+static void on_count(lua_State *L, lua_Debug *ar);
+
+// Marks the call as over. Does not raise: also called by the allocator.
+static void trip(struct prg_vm *vm, enum prg_trip kind)
+{
+    lua_Debug ar;
+    if (vm->trip || !vm->is_running)
+        return;
+    if (kind >= PRG_TRIP_MEMORY && lua_getstack(vm->L, DEPTH_LEVELS, &ar))
+        kind = PRG_TRIP_DEPTH;
+    vm->trip = kind;
+    find_place(vm);
+    lua_sethook(vm->L, on_count, LUA_MASKCOUNT, 1); // whatever catches the error is stopped at its first instruction
+}
+
+static void check_budget(struct prg_vm *vm)
+{
+    if (vm->steps > vm->limits.max_steps) {
+        trip(vm, PRG_TRIP_STEPS);
+    } else if (vm->steps >= vm->clock_steps) {
+        vm->clock_steps = vm->steps + CLOCK_STEPS;
+        if (prg_clock_monotonic_ns() > vm->deadline_ns)
+            trip(vm, PRG_TRIP_WALL);
+    }
+}
+
+void prg_vm_pass_trip(lua_State *L)
+{
+    if (!prg_vm_of(L)->trip)
+        return;
+    lua_settop(L, 0);
+    lua_pushlightuserdata(L, (void *)&trip_value);
+    lua_error(L);
+}
+
+static void on_count(lua_State *L, lua_Debug *ar)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    (void)ar;
+    if (!vm->trip) {
+        vm->steps += (uint64_t)lua_gethookcount(L);
+        check_budget(vm);
+    }
+    prg_vm_pass_trip(L);
+}
+
+void prg_vm_charge(lua_State *L, uint64_t steps)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    vm->steps += steps;
+    check_budget(vm);
+    prg_vm_pass_trip(L);
+}
+
+void prg_vm_charge_arena(lua_State *L)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    if (vm->arena && vm->arena->used_bytes - vm->arena_start_bytes > vm->limits.max_memory_bytes)
+        trip(vm, PRG_TRIP_MEMORY);
+    prg_vm_pass_trip(L);
+}
+
+bool prg_vm_is_trip(lua_State *L, int index)
+{
+    return lua_islightuserdata(L, index) && lua_touserdata(L, index) == (void *)&trip_value;
+}
+
+// ---- memory ----
+
+// Lua answers a refusal with a full collection and asks once more. The second refusal of the same request is the end;
+// so is a collection that frees next to nothing, because each one costs as much as a thousand instructions.
+static void *refuse(struct prg_vm *vm, size_t size)
+{
+    if (size > vm->limits.max_block_bytes)
+        trip(vm, PRG_TRIP_BLOCK);
+    else if (vm->refused_bytes == size)
+        trip(vm, PRG_TRIP_MEMORY);
+    vm->refused_bytes = size;
+    return NULL;
+}
+
+static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
+{
+    struct prg_vm *vm = ud;
+    if (!block)
+        old_size = 0; // Lua passes the kind of object there
+    if (new_size == 0) {
+        free(block);
+        vm->used_bytes -= old_size;
+        return NULL;
+    }
+    if (new_size > old_size) {
+        size_t grown = vm->used_bytes + (new_size - old_size);
+        if (new_size > vm->limits.max_block_bytes || grown > vm->limits.max_memory_bytes)
+            return refuse(vm, new_size);
+        if (vm->refused_bytes && new_size == vm->refused_bytes) {
+            vm->refused_bytes = 0;
+            if (grown > vm->limits.max_memory_bytes / 8 * 7)
+                trip(vm, PRG_TRIP_MEMORY);
+        }
+        if (new_size >= BIG_BLOCK)
+            vm->steps += new_size / 64; // seen at the next look at the budget
+        if (grown > vm->peak_bytes)
+            vm->peak_bytes = grown;
+    }
+    void *moved = prg_xrealloc(block, new_size);
+    vm->used_bytes += new_size - old_size;
+    return moved;
+}
+
+// ---- errors ----
+
+PRG_NORETURN void prg_vm_raise(lua_State *L, int level, const char *format, ...)
+{
+    char text[PRG_VM_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    lua_checkstack(L, 4);
+    luaL_where(L, level);
+    lua_pushstring(L, text);
+    lua_concat(L, 2);
+    lua_error(L);
+    abort(); // lua_error does not return
+}
+
+// The message handler: keeps what and where while the stack is still there. Never looks into an error value that is
+// not a text: a __tostring would run outside the budget.
+static int on_error(lua_State *L)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    char number[64];
+    const char *text = number;
+    size_t length = 0;
+    if (vm->trip)
+        return 1; // kept at the trip
+    switch (lua_type(L, 1)) {
+    case LUA_TSTRING:
+        text = lua_tolstring(L, 1, &length);
+        break;
+    case LUA_TNUMBER:
+        length = (size_t)snprintf(number, sizeof(number), "%.14g", lua_tonumber(L, 1));
+        break;
+    default:
+        length = (size_t)snprintf(number, sizeof(number), "a %s was raised as error; raise a text",
+                                  lua_typename(L, lua_type(L, 1)));
+        break;
+    }
+    text = place_of_text(vm, text, &length);
+    prg_text_show(vm->error_text, sizeof(vm->error_text), text, length);
+    return 1;
+}
+
+static const char *trip_text(const struct prg_vm *vm, char *buffer, size_t size)
+{
+    const struct prg_policy_limits *limits = &vm->limits;
+    switch (vm->trip) {
+    case PRG_TRIP_STEPS:
+        snprintf(buffer, size, "stopped: it took more than %llu steps (limit steps); is there an endless loop?",
+                 (unsigned long long)limits->max_steps);
+        break;
+    case PRG_TRIP_WALL:
+        snprintf(buffer, size, "stopped: it ran longer than %u ms (limit wallMs)", limits->max_wall_ms);
+        break;
+    case PRG_TRIP_BLOCK:
+        snprintf(buffer, size, "stopped: one text or table grew larger than %zu bytes (limit blockBytes)",
+                 limits->max_block_bytes);
+        break;
+    case PRG_TRIP_DEPTH:
+        snprintf(buffer, size, "stopped: the calls are nested too deeply; does a function call itself without end?");
+        break;
+    default:
+        snprintf(buffer, size, "stopped: it needs more than %zu bytes of memory (limit memoryBytes)",
+                 limits->max_memory_bytes);
+        break;
+    }
+    return buffer;
+}
+
+static void report(struct prg_vm *vm, int status, struct prg_error *err)
+{
+    char buffer[256];
+    const char *text = vm->error_text;
+    if (vm->trip)
+        text = trip_text(vm, buffer, sizeof(buffer));
+    else if (status == LUA_ERRMEM)
+        text = "not enough memory (limit memoryBytes)";
+    else if (status == LUA_ERRERR)
+        text = "an error was raised while another one was handled";
+    if (vm->error_line)
+        prg_fail(err, PRG_POLICY, "%s:%d: %s", vm->error_file, vm->error_line, text);
+    else if (vm->error_file[0])
+        prg_fail(err, PRG_POLICY, "%s: %s", vm->error_file, text);
+    else
+        prg_fail(err, PRG_POLICY, "%s", text);
+}
+
+// ---- calls ----
+
+static void begin_call(struct prg_vm *vm)
+{
+    vm->is_running = true;
+    vm->at_top_level = false;
+    vm->steps = 0;
+    vm->clock_steps = CLOCK_STEPS;
+    vm->deadline_ns = prg_clock_monotonic_ns() + (int64_t)vm->limits.max_wall_ms * 1000000;
+    vm->trip = PRG_TRIP_NONE;
+    vm->refused_bytes = 0;
+    vm->arena_start_bytes = vm->arena ? vm->arena->used_bytes : 0;
+    vm->error_file[0] = vm->error_text[0] = '\0';
+    vm->error_line = vm->function_line = 0;
+    prg_strbuf_clear(&vm->printed);
+    uint64_t interval = vm->limits.max_steps < PRG_VM_HOOK_INTERVAL ? vm->limits.max_steps : PRG_VM_HOOK_INTERVAL;
+    lua_sethook(vm->L, on_count, LUA_MASKCOUNT, (int)interval);
+}
+
+int prg_vm_call(struct prg_vm *vm, lua_CFunction body, void *arg, struct prg_error *err)
+{
+    lua_State *L = vm->L;
+    if (vm->is_running)
+        return prg_fail(err, PRG_POLICY, "a policy was asked while it is still deciding");
+    int base = lua_gettop(L);
+    begin_call(vm);
+    lua_pushcfunction(L, on_error); // light pushes only: nothing out here may allocate or raise
+    lua_pushcfunction(L, body);
+    lua_pushlightuserdata(L, arg);
+    int status = lua_pcall(L, 1, 0, base + 1);
+    lua_sethook(L, NULL, 0, 0);
+    vm->is_running = false;
+    // A script that caught the trip in the last instructions of its call has still tripped.
+    bool failed = status != LUA_OK || vm->trip;
+    if (failed)
+        report(vm, status, err);
+    lua_settop(L, base);
+    if (vm->trip >= PRG_TRIP_MEMORY)
+        lua_gc(L, LUA_GCCOLLECT);
+    return failed ? PRG_POLICY : PRG_OK;
+}
+
+void prg_vm_expire(struct prg_vm *vm)
+{
+    vm->generation++;
+}
+
+static int on_panic(lua_State *L)
+{
+    (void)L;
+    prg_require(!"Lua raised an error outside a protected call");
+    return 0;
+}
+
+static int open_protected(lua_State *L)
+{
+    prg_sandbox_open(L);
+    return 0;
+}
+
+struct prg_vm *prg_vm_new(const struct prg_policy_limits *limits, struct prg_error *err)
+{
+    struct prg_vm *vm = prg_xcalloc(1, sizeof(*vm));
+    vm->limits = prg_policy_limits_complete(limits);
+    vm->source = "";
+    vm->generation = 1;
+    prg_strbuf_init(&vm->printed);
+    prg_strbuf_init(&vm->scratch);
+    vm->L = lua_newstate(allocate, vm);
+    if (!vm->L) {
+        prg_fail(err, PRG_LIMIT, "memoryBytes %zu leaves no room for a Lua state", vm->limits.max_memory_bytes);
+        prg_vm_free(vm);
+        return NULL;
+    }
+    *(struct prg_vm **)lua_getextraspace(vm->L) = vm;
+    lua_atpanic(vm->L, on_panic);
+    if (prg_vm_call(vm, open_protected, NULL, err) != PRG_OK) {
+        prg_wrap(err, "opening the sandbox");
+        prg_vm_free(vm);
+        return NULL;
+    }
+    return vm;
+}
+
+void prg_vm_free(struct prg_vm *vm)
+{
+    if (!vm)
+        return;
+    if (vm->L)
+        lua_close(vm->L);
+    prg_strbuf_release(&vm->printed);
+    prg_strbuf_release(&vm->scratch);
+    free(vm);
+}

@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Which serving runtimes fit a model, and in which order: KServe's rules. See policy-guide.md, "runtime_selection".
+local M = { api = "runtime_selection/v1" }
+
+local explain = perigee.explain
+
+--- JSON null is as good as absent.
+local function given(value)
+  if value == perigee.null then
+    return nil
+  end
+  return value
+end
+
+---@param formats any supportedModelFormats
+---@param name string
+---@return boolean
+local function names(formats, name)
+  for _, entry in ipairs(formats or {}) do
+    if entry.name == name then
+      return true
+    end
+  end
+  return false
+end
+
+---@param candidate perigee.Candidate
+---@param request perigee.RuntimeRequest
+---@return boolean fits
+---@return string? reason
+---@return string? code
+local function check_format(candidate, request)
+  local match = candidate.match
+  if match and (match.autoSelect or request.named) then
+    return true
+  end
+  local formats = given(candidate.spec.supportedModelFormats)
+  local asked, offered = explain.format(request.format), explain.formats(formats)
+  if match then
+    return false, "the entry for " .. asked .. " is not for automatic selection (autoSelect)", "auto_select"
+  end
+  local reason = "asked for " .. asked .. ", the runtime offers " .. offered
+  if names(formats, request.format.name) then
+    return false, reason, "version"
+  end
+  return false, reason, "format"
+end
+
+---@param candidate perigee.Candidate
+---@param request perigee.RuntimeRequest
+---@return boolean fits
+---@return string? reason
+---@return string? code
+local function check_protocol(candidate, request)
+  local spoken = given(candidate.spec.protocolVersions)
+  if not spoken or #spoken == 0 then
+    return true
+  end
+  for _, protocol in ipairs(spoken) do
+    if protocol == request.protocol then
+      return true
+    end
+  end
+  local reason = "asked for protocol " .. request.protocol .. ", the runtime speaks " .. table.concat(spoken, ", ")
+  return false, reason, "protocol"
+end
+
+--- A runtime that the service names is checked for less: it may be one that is never chosen by itself.
+local function accept_named(candidate, request)
+  if request.protocol_given then
+    local speaks, reason, code = check_protocol(candidate, request)
+    if not speaks then
+      return speaks, reason, code
+    end
+  end
+  return check_format(candidate, request)
+end
+
+---@param candidate perigee.Candidate
+---@param request perigee.RuntimeRequest
+---@return boolean accepted
+---@return string? reason why not
+---@return string? code
+function M.accept(candidate, request)
+  local spec = candidate.spec
+  if spec.disabled == true then
+    return false, "the runtime is disabled", "disabled"
+  end
+  if request.named then
+    return accept_named(candidate, request)
+  end
+  if (spec.multiModel == true) ~= request.multi_model then
+    return false,
+      request.multi_model and "the service is multi-model, the runtime serves one model"
+        or "the runtime is multi-model, the service has one model",
+      "multi_model"
+  end
+  local fits, reason, code = check_format(candidate, request)
+  if fits then
+    fits, reason, code = check_protocol(candidate, request)
+  end
+  if not fits then
+    return fits, reason, code
+  end
+  if (given(spec.workerSpec) ~= nil) ~= request.multi_node then
+    return false,
+      request.multi_node and "the service has a workerSpec, the runtime has none"
+        or "the runtime has a workerSpec, the service has none",
+      "multi_node"
+  end
+  return true
+end
+
+--- Runtimes without a priority come last, even after negative ones.
+---@param candidate perigee.Candidate
+---@return integer
+local function priority(candidate)
+  local match = candidate.match
+  return match and match.priority or math.mininteger
+end
+
+---@param a perigee.Candidate
+---@param b perigee.Candidate
+---@return boolean a_first
+function M.before(a, b)
+  if a.scope ~= b.scope then
+    return a.scope == "namespace"
+  end
+  local first, second = priority(a), priority(b)
+  if first ~= second then
+    return first > second
+  end
+  if a.protocol ~= b.protocol then
+    return a.protocol < b.protocol
+  end
+  if a.created ~= b.created then
+    return a.created > b.created
+  end
+  return a.name < b.name
+end
+
+return M
