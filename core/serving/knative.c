@@ -244,11 +244,11 @@ static void propagate(struct prg_serving *s, const cJSON *status)
 
 int prg_serving_knative(struct prg_serving *s, struct prg_workload *w, struct prg_error *err)
 {
-    if (prg_render_check_config(s, err) != PRG_OK || prg_render_check_storage(s, err) != PRG_OK)
+    if (prg_render_check_config(s, err) != PRG_OK)
         return (int)err->code;
-    // What goes wrong with storageUris later than in the check above is told, but stops nothing in this mode.
     cJSON *service = knative_service(s, w);
-    if (prg_render_has_storage_uris(s) && prg_serving_storage_uris(s, w->pod_spec, w->annotations, err) != PRG_OK)
+    // An unsuitable storage container is an error; what goes wrong later is told, but stops nothing in this mode.
+    if (prg_serving_storage_uris(s, w->pod_spec, w->annotations, err) != PRG_OK)
         return (int)err->code;
     const cJSON *stored = prg_render_stored(s, GROUP, "Service", s->predictor_name);
     place(s, service, stored, prg_render_is_stopped(w->annotations));

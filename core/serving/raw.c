@@ -14,8 +14,6 @@ struct raw_objects {
 
 static int set_storage(struct prg_serving *s, struct prg_workload *w, struct prg_error *err)
 {
-    if (!prg_render_has_storage_uris(s))
-        return PRG_OK;
     if (prg_serving_storage_uris(s, w->pod_spec, w->annotations, err) != PRG_OK)
         return (int)err->code;
     if (w->worker_pod_spec)

@@ -84,17 +84,8 @@ const cJSON *prg_render_given(const cJSON *object, const char *key)
 int prg_render_section(struct prg_serving *s, const char *name, const char *what, const cJSON **ret,
                        struct prg_error *err)
 {
-    const cJSON *section = NULL;
-    if (prg_serving_config_section(s->config, name, &section, err) != PRG_OK)
+    if (prg_serving_config_section(s->config, name, ret, err) != PRG_OK)
         return prg_wrap(err, "unable to parse %s config json", what);
-    if (prg_json_is_null(section))
-        section = NULL;
-    if (section && !prg_json_is_object(section)) {
-        prg_fail(err, PRG_INVALID, "ConfigMap inferenceservice-config: /data/%s must hold a JSON object, not %s", name,
-                 prg_json_type_name(section));
-        return prg_wrap(err, "unable to parse %s config json", what);
-    }
-    *ret = section;
     return PRG_OK;
 }
 
@@ -160,16 +151,11 @@ int prg_render_check_config(struct prg_serving *s, struct prg_error *err)
     return PRG_OK;
 }
 
-bool prg_render_has_storage_uris(const struct prg_serving *s)
-{
-    return prg_json_count(prg_json_get(s->predictor, "storageUris")) > 0;
-}
-
 int prg_render_check_storage(struct prg_serving *s, struct prg_error *err)
 {
-    if (!prg_render_has_storage_uris(s))
-        return PRG_OK;
     const cJSON *first = prg_json_item(prg_json_get(s->predictor, "storageUris"), 0), *container = NULL;
+    if (!first)
+        return PRG_OK;
     const char *uri = prg_json_get_text(first, "uri");
     const char *name = prg_json_get_text(s->predictor, "storageContainerName");
     if (prg_storage_container_for(prg_storage_containers(s->arena, s->in->store), uri ? uri : "", name, &container,

@@ -39,8 +39,7 @@ int prg_render_check_config(struct prg_serving *s, struct prg_error *err) PRG_MU
 // Looks up the storage container of storageUris, if there are any: whether it exists and fits is an error in both
 // modes, whatever else goes wrong later.
 int prg_render_check_storage(struct prg_serving *s, struct prg_error *err) PRG_MUST_USE;
-bool prg_render_has_storage_uris(const struct prg_serving *s);
-// A section as an object, or NULL when it is absent or null. `what` is how errors call it: "ingress".
+// A section as an object, or NULL when it is absent. `what` is how errors call it: "ingress".
 int prg_render_section(struct prg_serving *s, const char *name, const char *what, const cJSON **ret,
                        struct prg_error *err) PRG_MUST_USE;
 // A text of a section, "" when absent or null. Names fit in any letter case, as in Go's reader; the last one counts.

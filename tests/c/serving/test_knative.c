@@ -246,6 +246,16 @@ static void without_the_configuration_nothing_is_planned(void **state)
     fx_free(fx);
 }
 
+static void an_unknown_storage_container_is_an_error(void **state)
+{
+    (void)state;
+    struct fx *fx = new_fx("{'storageUris': [{'uri': 'gs://b'}], 'storageContainerName': 'gone'}", NULL, NULL);
+    assert_int_not_equal(prg_serving_knative(&fx->s, &fx->w, &fx->err), PRG_OK);
+    assert_error_has(&fx->err, "failed to get storage container spec: ClusterStorageContainer \"gone\" not found");
+    assert_int_equal(prg_json_count(fx->s.plan->objects), 0);
+    fx_free(fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_ready_knative_service_gives_url_address_and_conditions),
         cmocka_unit_test(roll_outs_are_tracked_and_rolled_back),
         cmocka_unit_test(a_service_that_is_new_clears_what_an_earlier_one_said),
+        cmocka_unit_test(an_unknown_storage_container_is_an_error),
         cmocka_unit_test(without_the_configuration_nothing_is_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

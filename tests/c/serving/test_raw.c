@@ -85,6 +85,61 @@ static void an_unknown_storage_container_is_told_before_other_errors(void **stat
     fx_free(fx);
 }
 
+static void storage_uris_reach_head_and_workers(void **state)
+{
+    (void)state;
+    struct fx *fx = fx_new(&prg_compat_fixed, "{'storageUris': [{'uri': 'pvc://claim/m', 'mountPath': '/mnt/models'}]}",
+                           NULL, NULL);
+    fx->w.labels = json_of(&fx->arena, "{'isvc.generation': '1'}");
+    fx->w.worker_nodes = 1;
+    fx->w.worker_labels = json_of(&fx->arena, "{'isvc.generation': '1'}");
+    fx->w.worker_annotations = prg_json_object(&fx->arena);
+    fx->w.worker_pod_spec = json_of(&fx->arena, "{'containers': [{'name': 'worker-container', 'image': 'w'}]}");
+    assert_ok(run(fx), &fx->err);
+    static const char *const names[] = {"m-predictor", "m-predictor-worker"};
+    for (size_t i = 0; i < PRG_COUNT(names); i++) {
+        const cJSON *spec = prg_json_at(fx_object(fx, "Deployment", names[i]), "spec", "template", "spec");
+        assert_int_equal(prg_json_count(prg_json_get(spec, "volumes")), 1);
+    }
+    assert_non_null(fx_object(fx, "Service", "m-head-1"));
+    assert_non_null(fx_object(fx, "Service", "m-workers-1"));
+    fx_free(fx);
+}
+
+static void a_collector_is_planned_beside_the_autoscaler(void **state)
+{
+    (void)state;
+    struct fx *fx = fx_new(&prg_compat_fixed,
+                           "{'autoScaling': {'metrics': [{'type': 'PodMetric', 'podmetric': {'metric': {'backend': "
+                           "'opentelemetry', 'metricNames': ['a']}}}]}}",
+                           NULL, NULL);
+    assert_ok(run(fx), &fx->err);
+    assert_non_null(fx_object(fx, "OpenTelemetryCollector", "m-predictor"));
+    assert_non_null(fx_object(fx, "HorizontalPodAutoscaler", "m-predictor"));
+    fx_free(fx);
+}
+
+static void a_broken_collector_section_stops_the_plan_only_when_it_is_needed(void **state)
+{
+    (void)state;
+    struct fx *fx = fx_new(&prg_compat_fixed, NULL, NULL, NULL);
+    fx_configure(fx, "{'opentelemetryCollector': '{'}");
+    assert_ok(run(fx), &fx->err);
+    fx_free(fx);
+    fx = fx_new(&prg_compat_fixed,
+                "{'autoScaling': {'metrics': [{'type': 'PodMetric', 'podmetric': {'metric': {'backend': "
+                "'opentelemetry', 'metricNames': ['a']}}}]}}",
+                NULL, NULL);
+    fx_configure(fx, "{'opentelemetryCollector': '{'}");
+    assert_int_equal(run(fx), PRG_INVALID);
+    assert_error_has(&fx->err, "unable to parse otel config json");
+    fx_free(fx);
+    fx = fx_new(&prg_compat_fixed, "{'autoScaling': {'metrics': [{'type': 'PodMetric'}]}}", NULL, NULL);
+    assert_int_equal(run(fx), PRG_INVALID);
+    assert_error_has(&fx->err, "/spec/predictor/autoScaling/metrics/0: type is PodMetric, but podmetric is missing");
+    fx_free(fx);
+}
+
 static void a_stop_of_the_predictor_alone_makes_nothing_but_keeps_the_status(void **state)
 {
     (void)state;
@@ -145,6 +200,9 @@ static void a_host_that_is_none_is_refused_in_the_words_of_the_api_server(void *
                         "\"m-predictor\": should be a domain with at least two segments separated by dots"},
         {"{{ .Labels.none }}{{ .Name }}.io", "invalid domain name \"<no value>m-predictor.io\""},
         {"{{ if false }}x{{ end }}", "invalid domain name \"\": url: Required value"},
+        {"{{ $ }}.b", "error rendering the domain template"},
+        {"{{ if (eq .None 1) }}a{{ end }}.b", "can't evaluate field None"},
+        {"a\"b\\c\nd\te\x01", "invalid domain name \"a\\\"b\\\\c\\nd\\te\\x01\""},
         {"a..b", "a lowercase RFC 1123 subdomain"},
         {"-a.b", "a lowercase RFC 1123 subdomain"},
         {"a-.b", "a lowercase RFC 1123 subdomain"},
@@ -214,6 +272,9 @@ int main(void)
         cmocka_unit_test(the_status_comes_from_the_stored_deployment),
         cmocka_unit_test(an_error_anywhere_leaves_the_plan_without_objects),
         cmocka_unit_test(an_unknown_storage_container_is_told_before_other_errors),
+        cmocka_unit_test(storage_uris_reach_head_and_workers),
+        cmocka_unit_test(a_collector_is_planned_beside_the_autoscaler),
+        cmocka_unit_test(a_broken_collector_section_stops_the_plan_only_when_it_is_needed),
         cmocka_unit_test(a_stop_of_the_predictor_alone_makes_nothing_but_keeps_the_status),
         cmocka_unit_test(the_host_follows_the_domain_template),
         cmocka_unit_test(a_host_that_is_none_is_refused_in_the_words_of_the_api_server),
