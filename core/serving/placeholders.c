@@ -263,20 +263,25 @@ static void carry_origins(const cJSON *before, cJSON *after)
     prg_json_tag_one(after, prg_json_origin(before));
 }
 
-// The original reads the result into the container it wrote, and reading into a map adds to it: a limit whose name
-// holds a placeholder is there under both names.
-static void keep_old_quantities(struct prg_arena *arena, const cJSON *before, cJSON *after)
+// The original reads the result into the container that it wrote, and reading JSON into a value leaves alone what the
+// JSON does not name: a limit whose name holds a placeholder is there under both names, and what a placeholder cuts out
+// of the text stays.
+static void keep_unnamed(struct prg_arena *arena, const cJSON *before, cJSON *after)
 {
-    static const char *const lists[] = {"limits", "requests"};
-    const cJSON *quantity;
-    for (size_t i = 0; i < PRG_COUNT(lists); i++) {
-        const cJSON *old = prg_json_at(before, "resources", lists[i]);
-        cJSON *now = prg_json_at(after, "resources", lists[i]);
-        if (!prg_json_is_object(old) || !prg_json_is_object(now))
-            continue;
-        prg_json_each (quantity, old) {
-            if (!prg_json_get(now, quantity->string))
-                prg_json_set(arena, now, quantity->string, prg_json_copy(arena, quantity));
+    const cJSON *old;
+    cJSON *item;
+    size_t index = 0;
+    if (prg_json_is_object(before) && prg_json_is_object(after)) {
+        prg_json_each (old, before) {
+            item = prg_json_get(after, old->string);
+            if (item)
+                keep_unnamed(arena, old, item);
+            else
+                prg_json_add(arena, after, old->string, prg_json_copy(arena, old));
+        }
+    } else if (prg_json_is_array(before) && prg_json_is_array(after)) {
+        prg_json_each (item, after) {
+            keep_unnamed(arena, prg_json_item(before, index++), item);
         }
     }
 }
@@ -313,11 +318,11 @@ static int read_result(struct prg_arena *arena, const struct prg_strbuf *text, c
     if (rc != PRG_OK)
         return prg_wrap(err, "the container is no readable JSON once its placeholders are filled; a value with a line "
                              "break, a tab or a backslash does that");
+    if (html)
+        keep_unnamed(arena, before, parsed);
     rc = prg_typed_normal(arena, &prg_schema_container, parsed, &after, err);
     if (rc != PRG_OK)
         return prg_wrap(err, "once its placeholders are filled");
-    if (html)
-        keep_old_quantities(arena, before, after);
     carry_origins(before, after);
     *ret = after;
     return PRG_OK;

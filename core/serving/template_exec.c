@@ -191,7 +191,11 @@ static struct value field_value(struct prg_arena *arena, const struct field *fie
     case FIELD_TIME:
         return time_value(arena, node);
     case FIELD_TIME_POINTER:
-        return prg_json_is_string(node) ? time_value(arena, node) : nil;
+        if (!prg_json_is_string(node))
+            return nil;
+        value = time_value(arena, node);
+        value.go_type = "*v1.Time";
+        return value;
     case FIELD_MAP:
         return list_value(VALUE_MAP, prg_json_is_object(node) ? node : NULL, "map[string]string");
     case FIELD_TEXTS:

@@ -133,17 +133,56 @@ static void put_padded(struct prg_strbuf *out, const struct verb *verb, const ch
         prg_strbuf_pad(out, ' ', pad);
 }
 
-// "%!d(string=x)", what Go prints for a verb that does not go with its value.
+static int put_verb(struct template_run *run, size_t offset, const struct verb *verb, const struct value *value,
+                    struct prg_strbuf *out);
+
+// "%!d(string=x)", what Go prints for a verb that does not go with its value; flags and width hold for the value.
 static int put_bad_verb(struct template_run *run, size_t offset, const struct verb *verb, const struct value *value,
                         struct prg_strbuf *out)
 {
+    struct verb plain = *verb;
+    plain.letter = 'v';
     if (value->type == VALUE_NOTHING) {
         prg_strbuf_printf(out, "%%!%c(<nil>)", verb->letter);
         return PRG_OK;
     }
     prg_strbuf_printf(out, "%%!%c(%s=", verb->letter, value->go_type);
-    int rc = put_plain(run, offset, value, out);
+    int rc = put_verb(run, offset, &plain, value, out);
     prg_strbuf_putc(out, ')');
+    return rc;
+}
+
+static struct value text_of(const cJSON *node)
+{
+    return prg_json_is_string(node) ? value_string(prg_json_text(node), prg_json_text_length(node))
+                                    : value_string("", 0);
+}
+
+// A verb goes to every item of a list, and to keys and values of a map.
+static int put_items_by_verb(struct template_run *run, size_t offset, const struct verb *verb,
+                             const struct value *value, struct prg_strbuf *out)
+{
+    bool is_map = value->type == VALUE_MAP;
+    size_t count = prg_json_count(value->node);
+    const cJSON **members = is_map ? template_sorted_members(run->arena, value->node, &count) : NULL;
+    const cJSON *item = value->node ? value->node->child : NULL;
+    int rc = PRG_OK;
+    prg_strbuf_puts(out, is_map ? "map[" : "[");
+    for (size_t i = 0; i < count && rc == PRG_OK; i++) {
+        if (i)
+            prg_strbuf_putc(out, ' ');
+        if (is_map) {
+            item = members[i];
+            struct value key = value_string(item->string, strlen(item->string));
+            rc = put_verb(run, offset, verb, &key, out);
+            prg_strbuf_putc(out, ':');
+        }
+        struct value text = text_of(item);
+        if (rc == PRG_OK)
+            rc = put_verb(run, offset, verb, &text, out);
+        item = item->next;
+    }
+    prg_strbuf_putc(out, ']');
     return rc;
 }
 
@@ -228,10 +267,12 @@ static int put_verb(struct template_run *run, size_t offset, const struct verb *
     if (!strchr("vsqdxXobt", letter))
         return template_fail(run, offset, "printf's %%%c is not supported in placeholders", letter);
     if (verb->has_zero && value->type != VALUE_INT)
-        return template_fail(run, offset, "printf pads only numbers with zeros");
+        return template_fail(run, offset, "printf pads only numbers with zeros in placeholders");
     int rc = check_pointer(run, offset, value);
     if (rc != PRG_OK)
         return rc;
+    if (value->type == VALUE_MAP || value->type == VALUE_STRINGS)
+        return put_items_by_verb(run, offset, verb, value, out);
     if (letter == 'v' && value->type != VALUE_INT && value->type != VALUE_STRING) {
         rc = put_plain(run, offset, value, &text);
         put_padded(out, verb, text.text, text.length);
@@ -258,8 +299,6 @@ static int put_verb(struct template_run *run, size_t offset, const struct verb *
     case VALUE_NOTHING:
         return put_bad_verb(run, offset, verb, value, out);
     case VALUE_TIME:
-    case VALUE_MAP:
-    case VALUE_STRINGS:
         if (letter == 's' && !verb->width && !verb->has_precision)
             return put_plain(run, offset, value, out);
         break;

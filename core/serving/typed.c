@@ -171,11 +171,12 @@ static void add_always(struct prg_arena *arena, const struct prg_schema *schema,
             const struct prg_schema_field *field = &schema->fields[i];
             bool is_always = (field->flags & PRG_FIELD_REQUIRED) ||
                              (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
-            if (!is_always || field->kind == PRG_KIND_OBJECT || prg_json_get(node, field->name))
+            cJSON *zero = is_always && !prg_json_get(node, field->name) ? zero_value(arena, field->kind) : NULL;
+            if (!zero)
                 continue;
-            cJSON *zero = zero_value(arena, field->kind);
-            if (zero)
-                prg_json_set(arena, node, field->name, zero);
+            if (field->kind == PRG_KIND_OBJECT)
+                add_always(arena, field->type, zero);
+            prg_json_add(arena, node, field->name, zero);
         }
     }
 }
