@@ -178,7 +178,7 @@ static void place_hpa_as_original(struct prg_serving *s, struct prg_scaler *scal
         return;
     }
     if (is_owned_by_some_service(stored) && (!is_hpa || prg_render_is_stopped(prg_meta_annotations(stored)))) {
-        prg_render_delete(s, stored);
+        prg_render_delete(s, stored, is_hpa ? PRG_REASON_STOPPED : "the autoscaler class is external or none");
         return;
     }
     if ((is_hpa && !stopped) || !is_same_hpa(scaler->hpa, stored))
@@ -194,7 +194,7 @@ static void place_scaled_object_as_original(struct prg_serving *s, struct prg_sc
     if (!prg_render_is_stopped(prg_meta_annotations(scaler->scaled_object)))
         prg_plan_add_object(s->plan, scaler->scaled_object);
     else if (stored)
-        prg_render_delete(s, stored);
+        prg_render_delete(s, stored, PRG_REASON_STOPPED);
 }
 
 // ---- placing: mended (scaler_cleanup) ----
@@ -214,8 +214,7 @@ static void place_owned(struct prg_serving *s, const char *group, const char *ki
     } else if (wanted) {
         prg_plan_add_object(s->plan, wanted);
     } else if (is_ours) {
-        prg_render_delete(s, stored);
-        prg_plan_trace(s->plan, "autoscaler", NULL, kind, "removed", "made for this service and no longer wanted");
+        prg_render_delete(s, stored, "made for this service, and neither class nor stop annotation want it now");
     } else if (stored) {
         prg_plan_trace(s->plan, "autoscaler", NULL, kind, "left alone", "it does not belong to this service");
     }

@@ -165,7 +165,7 @@ static void place(struct prg_serving *s, cJSON *deployment, const cJSON *stored,
     if (stopped && !stored)
         return;
     if (stopped && prg_owner_controls(s->service, stored)) {
-        prg_render_delete(s, stored);
+        prg_render_delete(s, stored, PRG_REASON_STOPPED);
         return;
     }
     if (stored)

@@ -149,7 +149,7 @@ static void place(struct prg_serving *s, cJSON *service, const cJSON *stored, bo
 {
     if (stopped) {
         if (stored)
-            prg_render_delete(s, stored);
+            prg_render_delete(s, stored, PRG_REASON_STOPPED);
         return;
     }
     if (stored)

@@ -159,5 +159,5 @@ void prg_place_collector(struct prg_serving *s, cJSON *collector)
     if (!prg_render_is_stopped(prg_meta_annotations(collector)))
         prg_plan_add_object(s->plan, collector);
     else if (stored)
-        prg_render_delete(s, stored);
+        prg_render_delete(s, stored, PRG_REASON_STOPPED);
 }

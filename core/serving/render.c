@@ -54,11 +54,13 @@ const cJSON *prg_render_stored(const struct prg_serving *s, const char *group, c
     return prg_reader_get(s->in->store, group, kind, s->ns, name);
 }
 
-void prg_render_delete(struct prg_serving *s, const cJSON *stored)
+void prg_render_delete(struct prg_serving *s, const cJSON *stored, const char *reason)
 {
-    if (!prg_meta_is_deleting(stored))
-        prg_plan_add_delete(s->plan, prg_json_get_text(stored, "apiVersion"), prg_json_get_text(stored, "kind"),
-                            prg_meta_namespace(stored), prg_meta_name(stored));
+    const char *kind = prg_json_get_text(stored, "kind"), *name = prg_meta_name(stored);
+    if (prg_meta_is_deleting(stored))
+        return;
+    prg_plan_add_delete(s->plan, prg_json_get_text(stored, "apiVersion"), kind, prg_meta_namespace(stored), name);
+    prg_plan_trace(s->plan, "delete", NULL, prg_arena_printf(s->arena, "%s %s", kind, name), "removed", reason);
 }
 
 bool prg_render_is_stopped(const cJSON *annotations)

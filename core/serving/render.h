@@ -24,8 +24,9 @@ void prg_render_set_text(struct prg_serving *s, cJSON *object, const char *key, 
 void prg_render_set_int(struct prg_serving *s, cJSON *object, const char *key, int64_t value, enum prg_origin origin);
 // The stored object of this service's namespace, or NULL.
 const cJSON *prg_render_stored(const struct prg_serving *s, const char *group, const char *kind, const char *name);
-// Plans the deletion of a stored object, unless it is being deleted already.
-void prg_render_delete(struct prg_serving *s, const cJSON *stored);
+// Plans the deletion of a stored object, unless it is being deleted already. reason: for the trace.
+void prg_render_delete(struct prg_serving *s, const cJSON *stored, const char *reason);
+#define PRG_REASON_STOPPED "annotation " PRG_ANNOTATION_STOP " is true"
 // The stop annotation is "true", in any letter case (utils.GetForceStopRuntime).
 bool prg_render_is_stopped(const cJSON *annotations);
 // A member of an object as integer, or fallback when it is absent or no whole number.

@@ -277,7 +277,7 @@ static bool is(const struct finding *finding, const char *status)
     return prg_text_equal(finding->status, status);
 }
 
-// Later rules win; see "Status" in the behaviour notes of docs/compatibility.md.
+// Source: PropagateRawStatus. Later rules win.
 static struct finding predictor_ready(struct prg_serving *s, const struct prg_deployments *deployments)
 {
     struct finding available = find(s, deployments, "Available"), progressing = find(s, deployments, "Progressing");
