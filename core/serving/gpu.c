@@ -123,6 +123,14 @@ const char *prg_gpu_other_kind(const cJSON *resources, const cJSON *custom_types
     return best.count != 0 ? best.resource : NULL;
 }
 
+const char *prg_gpu_declared(const cJSON *resources, const cJSON *custom_types, const struct prg_compat *compat)
+{
+    struct choice best = {0};
+    choose(prg_json_get(resources, "limits"), NULL, custom_types, compat, NULL, &best);
+    choose(prg_json_get(resources, "requests"), NULL, custom_types, compat, NULL, &best);
+    return best.count != 0 ? best.resource : NULL;
+}
+
 static int bad_types(const char *text, struct prg_error *err)
 {
     return prg_fail(err, PRG_INVALID, "invalid GPU format(%s) for %s annotation: must be a valid JSON array", text,

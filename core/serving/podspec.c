@@ -11,9 +11,7 @@
 
 // ---- errors ----
 
-// The service or the runtime cannot be used as it is: the failure goes into status.modelStatus. message NULL: err's
-// text. What a policy did wrong is no fault of theirs.
-static int invalid_spec(struct prg_serving *s, const char *message, struct prg_error *err)
+int prg_serving_invalid_spec(struct prg_serving *s, const char *message, struct prg_error *err)
 {
     char text[PRG_ERROR_LINE];
     if (err->code == PRG_POLICY)
@@ -24,9 +22,8 @@ static int invalid_spec(struct prg_serving *s, const char *message, struct prg_e
     return err->code;
 }
 
-// Member of object that must be a list of objects where it is there; *ret NULL when absent.
-static int list_member(const cJSON *object, const char *key, const char *where, const cJSON **ret,
-                       struct prg_error *err)
+int prg_serving_object_list(const cJSON *object, const char *key, const char *where, const cJSON **ret,
+                            struct prg_error *err)
 {
     const cJSON *list = prg_json_get(object, key), *item;
     size_t index = 0;
@@ -110,7 +107,7 @@ static int replace_placeholders(struct prg_serving *s, const struct prg_runtime_
         const char *message = prg_arena_printf(
             s->arena, "failed to replace placeholders in serving runtime %s Container %s", runtime->name, name);
         prg_wrap(err, "%s", message);
-        return invalid_spec(s, message, err);
+        return prg_serving_invalid_spec(s, message, err);
     }
     prg_auto_strbuf path = PRG_STRBUF_INIT;
     prg_strbuf_puts(&path, name);
@@ -233,7 +230,7 @@ static int build(struct prg_serving *s, const struct prg_runtime_choice *runtime
     int rc = prg_podspec_merge_specs(s->arena, &options, runtime_containers, prg_json_get(s->predictor, "model"),
                                      PRG_CONTAINER_PREDICTOR, runtime->spec, s->predictor, &merged, err);
     if (rc != PRG_OK)
-        return invalid_spec(s, NULL, err);
+        return prg_serving_invalid_spec(s, NULL, err);
     trace_container(s, merged.container, "merged", fields_of_service(s, merged.container));
     rc = replace_placeholders(s, runtime, &merged.container, err);
     if (rc == PRG_OK)
@@ -260,14 +257,14 @@ int prg_serving_pod_spec(struct prg_serving *s, const struct prg_runtime_choice 
 {
     const cJSON *runtime_containers, *service_containers;
     struct prg_error own = {0};
-    int rc = list_member(runtime->spec, "containers", "runtime /spec", &runtime_containers, &own);
+    int rc = prg_serving_object_list(runtime->spec, "containers", "runtime /spec", &runtime_containers, &own);
     if (rc == PRG_OK)
-        rc = list_member(s->predictor, "containers", "/spec/predictor", &service_containers, &own);
+        rc = prg_serving_object_list(s->predictor, "containers", "/spec/predictor", &service_containers, &own);
     if (rc != PRG_OK) {
-        invalid_spec(s, NULL, &own);
+        prg_serving_invalid_spec(s, NULL, &own);
     } else if (prg_json_count(runtime_containers) == 0) {
         rc = prg_fail(&own, PRG_INVALID, "no container configuration found in selected serving runtime");
-        invalid_spec(s, NULL, &own);
+        prg_serving_invalid_spec(s, NULL, &own);
     } else {
         rc = build(s, runtime, runtime_containers, service_containers, ret, &own);
     }
@@ -284,7 +281,7 @@ int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_e
     struct prg_error own = {0};
     cJSON *pod_spec = NULL;
     const cJSON *given;
-    int rc = list_member(s->predictor, "containers", "/spec/predictor", &given, &own);
+    int rc = prg_serving_object_list(s->predictor, "containers", "/spec/predictor", &given, &own);
     if (rc == PRG_OK)
         rc = prg_podspec_merge(s->arena, &options, NULL, s->predictor, &pod_spec, &own);
     cJSON *containers = prg_json_get(pod_spec, "containers");
@@ -295,7 +292,7 @@ int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_e
                       PRG_CONTAINER_PREDICTOR);
     if (rc != PRG_OK) {
         char text[PRG_ERROR_LINE];
-        invalid_spec(s, NULL, &own);
+        prg_serving_invalid_spec(s, NULL, &own);
         prg_status_raw_with_message(s, "InvalidPredictorSpec", prg_error_text(&own, text, sizeof(text)), "False");
         if (err)
             *err = own;

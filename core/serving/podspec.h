@@ -75,8 +75,21 @@ bool prg_gpu_is_kind(const char *resource, const cJSON *custom_types, const stru
 int prg_gpu_custom_types(struct prg_arena *arena, const struct prg_serving_config *config, const cJSON *annotations,
                          cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 
+// A kind of which there is some in limits or requests, whatever the compatibility says about counting; the first in the
+// order of the kinds, or NULL.
+const char *prg_gpu_declared(const cJSON *resources, const cJSON *custom_types, const struct prg_compat *compat);
+
+// ---- steps of a plan (context.h), shared by podspec.c and multinode.c ----
 struct prg_serving;
 struct prg_workload;
+// The service or the runtime cannot be used as it is: the failure goes into status.modelStatus (InvalidSpec,
+// InvalidPredictorSpec). message NULL: the text of err, which must hold an error. What a policy did wrong is no fault
+// of theirs and goes nowhere. Returns err's code.
+int prg_serving_invalid_spec(struct prg_serving *s, const char *message, struct prg_error *err);
+// Member of object that must be a list of objects where it is there; *ret NULL when it is absent or null. where: what
+// the errors call object: "/spec/predictor".
+int prg_serving_object_list(const cJSON *object, const char *key, const char *where, const cJSON **ret,
+                            struct prg_error *err) PRG_MUST_USE;
 // Sets the GPUs of head and worker (limits and requests of kserve-container and worker-container) from their variables
 // REQUEST_GPU_COUNT, as addGPUResourceToDeployment: in Standard mode only, after the defaults of Kubernetes. The
 // annotations looked at are w->annotations and w->worker_annotations. PRG_INVALID for a bad gpu-resource-types
