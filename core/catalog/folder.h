@@ -26,6 +26,7 @@ struct prg_folder_record { // one document
     const char *slot_path; // prg_catalog_path of the key
     const cJSON *tree;
     uint32_t line;
+    bool is_shown; // has been what a slot shows
 };
 
 struct prg_folder_content {
@@ -53,7 +54,7 @@ struct prg_folder_slot {
     struct prg_folder_record *user, *rendered; // user wins; both NULL: about to vanish
     struct prg_folder_file *status;            // or NULL
     const cJSON *object;                       // what readers see
-    struct prg_arena arena;                    // of what object adds to the documents
+    struct prg_arena arena;                    // of what object adds to the documents, but for the first time
     bool is_touched, is_dirty, is_changed;     // marks of a refresh
 };
 

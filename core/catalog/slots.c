@@ -165,10 +165,12 @@ static void set_missing_text(struct prg_arena *arena, cJSON *object, const char 
 // A manifest with what an API server would have added.
 static const cJSON *compose_user(struct prg_catalog *c, struct prg_folder_slot *slot)
 {
-    struct prg_arena *arena = &slot->arena;
+    // The first time beside the manifest, which costs no memory of its own; later ones replace each other.
+    struct prg_arena *arena = slot->user->is_shown ? &slot->arena : &slot->user->file->content.arena;
     const cJSON *tree = slot->user->tree, *status = status_of(slot, slot->user);
     struct prg_seen seen = look_at(c, slot);
     char uid[PRG_UID_TEXT];
+    slot->user->is_shown = true;
     cJSON *object = reference_members(arena, tree, "metadata", "status");
     cJSON *meta = reference_members(arena, prg_json_get(tree, "metadata"), "", "");
     set_missing_text(arena, meta, "uid", prg_catalog_uid(&slot->key, uid));
