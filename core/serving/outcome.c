@@ -2,6 +2,7 @@
 // outcome.c: how a plan ends.
 #include "serving/outcome.h"
 
+#include "base/clock.h"
 #include "serving/predictor.h"
 
 #define POLICY_FAILED "PolicyFailed"
@@ -150,4 +151,11 @@ void prg_outcome_not_expressed(struct prg_serving *s)
                   "Knative mode runs the head only; workers need mode Standard");
     not_expressed(s, "deploymentStrategy", "StrategyNotSupported",
                   "Knative rolls revisions out by itself; a strategy needs mode Standard");
+}
+
+void prg_serving_plan_failed(struct prg_plan *plan, int64_t now_ns, const char *reason, const char *message)
+{
+    struct prg_serving s = {.arena = plan->arena, .plan = plan, .service = plan->resource};
+    prg_clock_format(now_ns, s.now);
+    prg_status_condition(&s, "PredictorReady", "False", reason, message, NULL);
 }
