@@ -82,15 +82,15 @@ int prg_mergelist_key(struct prg_error *err, const struct prg_step *at, const ch
     const cJSON *key = entry;
     if (merge_key) {
         if (!prg_json_is_object(entry))
-            return prg_mergelist_fail(err, &place, "must be an object with '%s', not a %s", merge_key,
+            return prg_mergelist_fail(err, &place, "must be an object with '%s', but is of type %s", merge_key,
                                       prg_json_type_name(entry));
         key = prg_json_get(entry, merge_key);
         if (!key)
             return prg_mergelist_fail(err, &place, "'%s' is missing; entries of this list are merged by it", merge_key);
     }
     if (prg_json_is_object(key) || prg_json_is_array(key))
-        return prg_mergelist_fail(err, &place, "%s%s must be a plain value, not an %s", merge_key ? merge_key : "",
-                                  merge_key ? "" : "the entry", prg_json_type_name(key));
+        return prg_mergelist_fail(err, &place, "%s%s must be a plain value, but is of type %s",
+                                  merge_key ? merge_key : "", merge_key ? "" : "the entry", prg_json_type_name(key));
     *ret = key;
     return PRG_OK;
 }

@@ -66,8 +66,8 @@ static int find_place(struct patcher *patcher, const char *pointer, struct place
         ret->depth++;
     }
     if (!prg_json_is_object(node) && !prg_json_is_array(node))
-        return fail_op(patcher, PRG_INVALID, "the parent of '%s' is a %s, not an object or array", pointer,
-                       prg_json_type_name(node));
+        return fail_op(patcher, PRG_INVALID, "the parent of '%s' must be an object or array, but is of type %s",
+                       pointer, prg_json_type_name(node));
     ret->parent = node;
     ret->token = at;
     return PRG_OK;
@@ -254,7 +254,7 @@ int prg_patch_apply(struct prg_arena *arena, const cJSON *target, const cJSON *o
     if (!target)
         return prg_fail(err, PRG_INVALID, "there is no document to patch");
     if (!prg_json_is_array(operations))
-        return prg_fail(err, PRG_INVALID, "a JSON patch is an array of operations, not a %s",
+        return prg_fail(err, PRG_INVALID, "a JSON patch must be an array of operations; this is of type %s",
                         prg_json_type_name(operations));
     struct patcher patcher = {.arena = arena, .err = err};
     patcher.root = prg_json_copy(arena, target);

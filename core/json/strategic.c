@@ -516,6 +516,8 @@ static int merge_object_list(struct list *list, const struct prg_schema_field *f
 // Merges a list of scalars into *list: a set, or the original without the patch's values when is_deletion.
 static int merge_scalar_list(struct list *list, const cJSON *original, const cJSON *patch, bool is_deletion)
 {
+    if (is_deletion)
+        list->merge_key = NULL; // values are deleted whatever the list is merged by
     struct prg_key_table seen, order;
     prg_key_table_init(&seen, &list->m->scratch, list->cap);
     prg_key_table_init(&order, &list->m->scratch, prg_json_count(patch));
@@ -557,12 +559,13 @@ static int merge_into_list(struct list *list, const struct prg_schema_field *fie
 static int merge_list(struct merger *m, const struct prg_schema_field *field, const struct prg_step *at,
                       const cJSON *original, const cJSON *patch, bool is_deletion, cJSON **ret)
 {
-    if (!prg_mergelist_is_merged(field)) {
+    bool is_merged = prg_mergelist_is_merged(field);
+    if (!is_merged && !is_deletion) {
         *ret = prg_json_copy(m->arena, patch);
         return PRG_OK;
     }
     struct list list;
-    list_init(&list, m, at, field->merge_key, prg_json_count(original) + prg_json_count(patch));
+    list_init(&list, m, at, is_merged ? field->merge_key : NULL, prg_json_count(original) + prg_json_count(patch));
     int rc = merge_into_list(&list, field, original, patch, is_deletion);
     if (rc == PRG_OK)
         *ret = list_print(&list, original);
@@ -635,7 +638,7 @@ static int merge_in_order(struct merger *m, const struct prg_schema_field *field
     if (!field || field->kind != PRG_KIND_LIST)
         return prg_mergelist_fail(m->err, at, PRG_SET_ORDER " is for lists of known type, which this is not");
     if ((original && !prg_json_is_array(original)) || (patch && !prg_json_is_array(patch)))
-        return prg_mergelist_fail(m->err, at, PRG_SET_ORDER " is for lists, this is a %s",
+        return prg_mergelist_fail(m->err, at, PRG_SET_ORDER " is for lists, but this is of type %s",
                                   prg_json_type_name(patch && !prg_json_is_array(patch) ? patch : original));
     struct list list;
     const char *merge_key = prg_mergelist_is_merged(field) ? field->merge_key : NULL;
