@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// builtin.h: the Lua files that are part of the program. builtin.c is made by cmake/embed.cmake. Private to core/policy.
+// builtin.h: the Lua files that are part of the program. builtin.c is made by cmake/embed.cmake. Private to
+// core/policy.
 #pragma once
 #include <stddef.h>
 

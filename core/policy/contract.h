@@ -25,12 +25,12 @@ enum { PRG_FN_ACCEPT = 0, PRG_FN_BEFORE = 1, PRG_FN_CHOOSE = 2 };
 enum { PRG_CONTRACT_FUNCTIONS = 3 };
 
 struct prg_contract {
-    const char *name; // "image"
-    const char *api;  // "image/v1"
+    const char *name;                                  // "image"
+    const char *api;                                   // "image/v1"
     const char *functions[PRG_CONTRACT_FUNCTIONS + 1]; // ends with NULL
 };
 
-extern const struct prg_contract prg_contracts[PRG_POLICY_COUNT]; // by name
+extern const struct prg_contract prg_contracts[PRG_POLICY_COUNT];  // by name
 const struct prg_contract *prg_contract_by_name(const char *name); // NULL when there is none
 const struct prg_contract *prg_contract_by_api(const char *api);   // NULL when there is none
 

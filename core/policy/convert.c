@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/pointer.h"
 #include "policy/sandbox.h"
 #include "policy/text.h"
 #include "policy/view.h"
+#include "json/pointer.h"
 
 // Where a value is: a chain up the C stack, made into a JSON pointer only for an error.
 struct place {

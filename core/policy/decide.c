@@ -48,8 +48,8 @@ struct question {
     struct prg_policy_set *set;
     const struct prg_policy_file *file;
     int function;
-    int (*push)(lua_State *L, const void *in);                          // pushes the arguments, returns their count
-    bool (*read)(lua_State *L, struct question *question, void *out);   // first answer at index 1; false: no opinion
+    int (*push)(lua_State *L, const void *in);                        // pushes the arguments, returns their count
+    bool (*read)(lua_State *L, struct question *question, void *out); // first answer at index 1; false: no opinion
     const void *in;
     void *out;
     bool is_answered;
@@ -93,8 +93,7 @@ static int ask(struct question *q, enum prg_policy_id policy, bool *ret_answered
 
 PRG_NORETURN static void wrong_answer(lua_State *L, int index, const char *wanted)
 {
-    prg_vm_raise(L, 0, "the answer must be %s, not %s", wanted,
-                 lua_isnil(L, index) ? "nil" : luaL_typename(L, index));
+    prg_vm_raise(L, 0, "the answer must be %s, not %s", wanted, lua_isnil(L, index) ? "nil" : luaL_typename(L, index));
 }
 
 static void push_service(lua_State *L, const struct prg_policy_set *set)
@@ -531,12 +530,8 @@ static int topology(void *ctx, const struct prg_topology_request *request, struc
 {
     struct topology_in in = {ctx, request};
     struct topology_out out = {0};
-    struct question q = {.set = ctx,
-                         .function = PRG_FN_TOPOLOGY,
-                         .push = push_topology,
-                         .read = read_topology,
-                         .in = &in,
-                         .out = &out};
+    struct question q = {
+        .set = ctx, .function = PRG_FN_TOPOLOGY, .push = push_topology, .read = read_topology, .in = &in, .out = &out};
     bool answered;
     int rc = ask(&q, PRG_POLICY_MULTI_NODE, &answered, source, err);
     if (rc != PRG_OK)

@@ -228,7 +228,8 @@ struct prg_policy_file *prg_policy_file_load(struct prg_arena *arena, const char
     file->contract = contract;
     file->options = prg_json_object(arena);
     file->vm = prg_vm_new(limits, &err);
-    if (!file->vm || prg_source_compile(file->vm, source, prg_arena_printf(arena, "@%s", source->path), &err) != PRG_OK) {
+    if (!file->vm ||
+        prg_source_compile(file->vm, source, prg_arena_printf(arena, "@%s", source->path), &err) != PRG_OK) {
         prg_report_error(report, &err);
     } else {
         file->vm->arena = arena;

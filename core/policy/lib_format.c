@@ -9,7 +9,7 @@
 // The formats come from a script, but only after every flag, width and conversion has been looked at.
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
-enum { FORMAT_SPEC = 32, FORMAT_NUMBER = 512 };
+enum { FORMAT_SPEC = 32, FORMAT_FLAGS = 20, FORMAT_NUMBER = 512 };
 
 // Copies "%[flags][width][.precision]" from *p into spec, checked against the flags that the conversion knows. Returns
 // the conversion letter.
@@ -17,7 +17,7 @@ static char read_spec(lua_State *L, const char **p, const char *end, char spec[F
 {
     const char *start = *p, *s = start;
     int digits;
-    while (s < end && *s && strchr("-+ #0", *s) && s - start < 6)
+    while (s < end && *s && strchr("-+ #0", *s) && s - start < FORMAT_FLAGS)
         s++;
     for (digits = 0; digits < 2 && s < end && *s >= '0' && *s <= '9'; digits++)
         s++;
@@ -42,6 +42,7 @@ static void add_integer(lua_State *L, luaL_Buffer *out, int arg, const char *spe
     long long value = luaL_checkinteger(L, arg);
     snprintf(format, sizeof(format), "%sll%c", spec, letter);
     int n = snprintf(text, sizeof(text), format, value);
+    prg_vm_charge(L, 10);
     luaL_addlstring(out, text, (size_t)n);
 }
 
@@ -51,6 +52,7 @@ static void add_float(lua_State *L, luaL_Buffer *out, int arg, const char *spec,
     double value = luaL_checknumber(L, arg);
     snprintf(format, sizeof(format), "%s%c", spec, letter);
     int n = snprintf(text, sizeof(text), format, value); // %99.99f of the largest double: 309 + 101 bytes
+    prg_vm_charge(L, 10 + (uint64_t)n / 2);
     luaL_addlstring(out, text, (size_t)n);
 }
 

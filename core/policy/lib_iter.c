@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lib_iter.c: next, pairs and ipairs. Tables are walked in the order of their keys: numbers ascending, then texts byte
-// by byte, then false and true. Stock Lua's order depends on the addresses and hash seed of the process, and a plan must
-// not. Keys that have no order (tables, functions) are refused.
+// by byte, then false and true. Stock Lua's order depends on the addresses and hash seed of the process, and a plan
+// must not. Keys that have no order (tables, functions) are refused.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ static struct key read_key(lua_State *L, int index)
     switch (lua_type(L, index)) {
     case LUA_TNUMBER:
         key.rank = RANK_NUMBER;
-        key.number = lua_isinteger(L, index) ? (long double)lua_tointeger(L, index) : (long double)lua_tonumber(L, index);
+        key.number =
+            lua_isinteger(L, index) ? (long double)lua_tointeger(L, index) : (long double)lua_tonumber(L, index);
         break;
     case LUA_TSTRING:
         key.rank = RANK_TEXT;
@@ -171,7 +172,7 @@ static void push_sorted_step(lua_State *L, lua_Integer count)
         lua_rawseti(L, 2, i + 1);
     }
     lua_settop(L, 3);
-    uint64_t work = 1;
+    uint64_t work = 10;
     for (lua_Integer n = count; n > 0; n >>= 1)
         work += (uint64_t)count;
     prg_vm_charge(L, work);

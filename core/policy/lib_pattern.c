@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lib_pattern.c: find, match, gmatch and gsub. A pattern is first made into a list of items, so that every mistake in it
-// is found whatever the text is; then it is matched with backtracking, each step charged to the budget.
+// lib_pattern.c: find, match, gmatch and gsub. A pattern is first made into a list of items, so that every mistake in
+// it is found whatever the text is; then it is matched with backtracking, each step charged to the budget.
 #include <limits.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "policy/view.h"
 
 enum {
-    PATTERN_BYTES = 4096,   // longest pattern
-    PATTERN_INLINE = 40,    // items kept on the C stack; longer patterns take a userdata
+    PATTERN_BYTES = 4096, // longest pattern
+    PATTERN_INLINE = 40,  // items kept on the C stack; longer patterns take a userdata
     PATTERN_CAPTURES = 32,
-    PATTERN_DEPTH = 200,    // nested repeats and captures
-    CHARGE_STEPS = 512,     // steps of the matcher between two charges
+    PATTERN_DEPTH = 200, // nested repeats and captures
+    CHARGE_STEPS = 512,  // steps of the matcher between two charges
 };
 
 enum item_kind {
@@ -33,8 +33,8 @@ enum item_kind {
 
 struct item {
     uint8_t kind, a, b;
-    bool is_byte;     // the set is the one byte a
-    uint64_t set[4];  // bit per byte value, unless is_byte
+    bool is_byte;    // the set is the one byte a
+    uint64_t set[4]; // bit per byte value, unless is_byte
 };
 
 struct pattern {
@@ -94,6 +94,9 @@ static bool class_bits(char letter, uint64_t *low, uint64_t *high)
         break;
     case 'x':
         *low = 0x03ff000000000000, *high = 0x0000007e0000007e;
+        break;
+    case 'z': // NUL; old, but stock Lua still knows it
+        *low = 1, *high = 0;
         break;
     default:
         return false;
@@ -381,9 +384,7 @@ static bool match_frontier(const struct match *m, const struct item *item, const
 static const char *match_again(struct match *m, const struct item *item, const char *s)
 {
     size_t length = m->capture[item->a].length;
-    if (length == LENGTH_PLACE)
-        prg_vm_raise(m->L, 1, "invalid capture index %%%d in pattern: it is a position", item->a + 1);
-    if ((size_t)(m->end - s) < length)
+    if ((size_t)(m->end - s) < length) // also for a position, which matches nothing
         return NULL;
     work(m, length / 16);
     return memcmp(m->capture[item->a].start, s, length) == 0 ? s + length : NULL;
@@ -594,8 +595,8 @@ int prg_string_match(lua_State *L)
 // ---- gmatch ----
 
 struct walk {
-    size_t next;   // offset to look on from
-    size_t last;   // end of the last match, SIZE_MAX: none; a match may not end where the one before it did
+    size_t next; // offset to look on from
+    size_t last; // end of the last match, SIZE_MAX: none; a match may not end where the one before it did
     struct pattern pattern;
 };
 

@@ -134,10 +134,9 @@ int prg_string_rep(lua_State *L)
     if ((size_t)(count - 1) > most / (length + between ? length + between : 1))
         prg_vm_raise(L, 1, "the text would be too long");
     total += (size_t)(count - 1) * (length + between);
-    prg_vm_charge(L, (uint64_t)count);
-    prg_vm_charge_bytes(L, total);
     luaL_Buffer buffer;
     char *out = luaL_buffinitsize(L, &buffer, total); // refused by the allocator when it is over a limit
+    prg_vm_charge(L, (uint64_t)count / 4 + total / 16);
     memcpy(out, text, length);
     out += length;
     for (lua_Integer i = 1; i < count; i++) {

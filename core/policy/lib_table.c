@@ -82,7 +82,7 @@ int prg_table_concat(lua_State *L)
         if (type != LUA_TSTRING && type != LUA_TNUMBER)
             prg_vm_raise(L, 1, "invalid value (at index %lld) in table for 'concat'", (long long)i);
         lua_tolstring(L, -1, &size);
-        prg_vm_charge(L, 1 + (size + between) / 16);
+        prg_vm_charge(L, 4 + (size + between) / 16);
         luaL_addvalue(&out);
         if (i < last)
             luaL_addlstring(&out, separator, between);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lib_utf8.c: utf8 functions for well-formed UTF-8 (RFC 3629); the `lax` argument of stock Lua is refused. All loops are
-// charged.
+// lib_utf8.c: utf8 functions for well-formed UTF-8 (RFC 3629); the `lax` argument of stock Lua is refused. All loops
+// are charged.
 #include <limits.h>
 #include <string.h>
 
@@ -139,7 +139,7 @@ int prg_utf8_offset(lua_State *L)
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
     lua_Integer n = luaL_checkinteger(L, 2);
-    lua_Integer at = from_start(luaL_optinteger(L, 3, n > 0 ? 1 : (lua_Integer)length + 1), length) - 1;
+    lua_Integer at = from_start(luaL_optinteger(L, 3, n >= 0 ? 1 : (lua_Integer)length + 1), length) - 1;
     luaL_argcheck(L, at >= 0 && at <= (lua_Integer)length, 3, "position out of bounds");
     prg_vm_charge_bytes(L, length);
     if (n == 0) {

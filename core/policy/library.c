@@ -100,8 +100,8 @@ static const struct prg_builtin *find_module(const char *name)
     return NULL;
 }
 
-// Runs the module's file; what its table holds goes into the module on top. The file gets the C functions of its name as
-// its argument. Making a module is not the caller's work, so its steps do not count.
+// Runs the module's file; what its table holds goes into the module on top. The file gets the C functions of its name
+// as its argument. Making a module is not the caller's work, so its steps do not count.
 static void run_module(lua_State *L, const struct prg_builtin *file)
 {
     struct prg_vm *vm = prg_vm_of(L);

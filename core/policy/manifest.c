@@ -200,8 +200,7 @@ struct prg_policy_limits prg_set_manifest_limits(const struct prg_set_manifest *
 
 static bool same_kind(const cJSON *a, const cJSON *b)
 {
-    return prg_json_is_null(a) || (prg_json_is_bool(a) && prg_json_is_bool(b)) ||
-           (a->type & 0xff) == (b->type & 0xff);
+    return prg_json_is_null(a) || (prg_json_is_bool(a) && prg_json_is_bool(b)) || (a->type & 0xff) == (b->type & 0xff);
 }
 
 // What the files declare under this name, or NULL.
@@ -239,8 +238,8 @@ void prg_set_manifest_apply_options(struct prg_arena *arena, const struct prg_se
         if (!known)
             report_unknown_option(manifest, contract, files, item, report);
         else if (!same_kind(known, item))
-            report_node(report, manifest->path, item, "option '%s' of %s is a %s, not %s", item->string,
-                        contract->name, prg_json_type_name(known), prg_json_type_name(item));
+            report_node(report, manifest->path, item, "option '%s' of %s is a %s, not %s", item->string, contract->name,
+                        prg_json_type_name(known), prg_json_type_name(item));
         for (size_t i = 0; known && i < PRG_SET_LAYERS; i++)
             if (files[i] && prg_json_get(files[i]->options, item->string))
                 prg_json_set(arena, files[i]->options, item->string, prg_json_copy(arena, item));

@@ -199,8 +199,8 @@ static int explain_formats(struct prg_arena *arena, const cJSON *const *args, si
         size_t room = SHOWN - used;
         if (!name)
             continue;
-        int n = snprintf(text + used, room, "%s%s%s%s", used ? ", " : "", name, version ? " " : "",
-                         version ? version : "");
+        int n =
+            snprintf(text + used, room, "%s%s%s%s", used ? ", " : "", name, version ? " " : "", version ? version : "");
         if (n < 0 || (size_t)n >= room) {
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", used ? ", …" : "…");
             break;

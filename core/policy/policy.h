@@ -57,8 +57,8 @@ void prg_policy_each_global(void (*visit)(const char *name, void *ctx), void *ct
 // ---- C functions for policies, added by core/stdlib ----
 // A library is a table of functions on JSON trees, so that binding code needs no Lua: arguments converted, result
 // converted back. A missing or nil argument is NULL. PRG_CONFLICT and PRG_NOTFOUND are answers: the script gets nil and
-// the text of err; any other error code is a mistake of the caller and raises there. Trees in args are not to be changed;
-// *ret may share their nodes.
+// the text of err; any other error code is a mistake of the caller and raises there. Trees in args are not to be
+// changed; *ret may share their nodes.
 typedef int (*prg_native_fn)(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
                              struct prg_error *err);
 struct prg_native {

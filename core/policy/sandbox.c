@@ -165,9 +165,8 @@ void prg_sandbox_each_global(void (*visit)(const char *name, void *ctx), void *c
     prg_auto_arena arena;
     prg_arena_init(&arena);
     for (size_t i = 0; i < PRG_COUNT(entries); i++)
-        names[i] = entries[i].library[0]
-                       ? prg_arena_printf(&arena, "%s.%s", entries[i].library, entries[i].name)
-                       : entries[i].name;
+        names[i] = entries[i].library[0] ? prg_arena_printf(&arena, "%s.%s", entries[i].library, entries[i].name)
+                                         : entries[i].name;
     qsort(names, PRG_COUNT(names), sizeof(names[0]), compare_names);
     for (size_t i = 0; i < PRG_COUNT(names); i++)
         visit(names[i], ctx);

@@ -28,8 +28,8 @@ struct choosing {
     size_t count;
     size_t *order, *spare; // indices of the accepted ones, best first; room for the merge
     size_t accepted;
-    size_t asked;          // index of the candidate asked last, for errors; SIZE_MAX: none
-    const char *chosen;    // what choose answered
+    size_t asked;       // index of the candidate asked last, for errors; SIZE_MAX: none
+    const char *chosen; // what choose answered
     const char *reason;
 };
 
@@ -137,8 +137,8 @@ static void push_candidate(lua_State *L, struct choosing *c, size_t index)
 
 static const char *known_code(lua_State *L, int index)
 {
-    static const char *const codes[] = {"disabled",    "format",     "version", "auto_select", "protocol",
-                                        "multi_model", "multi_node", "other"};
+    static const char *const codes[] = {"disabled", "format",      "version",    "auto_select",
+                                        "protocol", "multi_model", "multi_node", "other"};
     const char *text = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
     for (size_t i = 0; text && i < PRG_COUNT(codes); i++)
         if (strcmp(text, codes[i]) == 0)
@@ -225,7 +225,8 @@ static void step_before(lua_State *L, struct choosing *c)
             length[runs] = at - start[runs];
             runs++;
         }
-        while (runs > 1 && (at == c->accepted || runs == PRG_COUNT(start) || length[runs - 2] <= 2 * length[runs - 1])) {
+        while (runs > 1 &&
+               (at == c->accepted || runs == PRG_COUNT(start) || length[runs - 2] <= 2 * length[runs - 1])) {
             size_t first = start[runs - 2], middle = start[runs - 1], end = middle + length[runs - 1];
             merge(L, c, first, middle, end);
             length[runs - 2] += length[runs - 1];

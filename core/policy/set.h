@@ -17,7 +17,7 @@ struct prg_policy_set {
 
 // What policies.yaml says.
 struct prg_set_manifest {
-    const char *path;    // "DIR/policies.yaml"; NULL: there is none
+    const char *path;     // "DIR/policies.yaml"; NULL: there is none
     const cJSON *options; // object of policies, each an object of options; or NULL
     const cJSON *limits;
     const char *use[PRG_POLICY_COUNT]; // file name without .lua, or NULL: that of the policy

@@ -111,8 +111,8 @@ static size_t find_back(const struct prg_source *source, size_t end, const char 
     return end;
 }
 
-// The column for a message without a token ("attempt to assign to const variable 'x'"): that of the name it quotes, else
-// of the first word of the line.
+// The column for a message without a token ("attempt to assign to const variable 'x'"): that of the name it quotes,
+// else of the first word of the line.
 static unsigned column_of_quoted(const struct prg_source *source, unsigned line, const char *message)
 {
     const char *open = strchr(message, '\''), *close = open ? strchr(open + 1, '\'') : NULL;

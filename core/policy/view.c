@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // view.c: read-only userdata over JSON trees.
 //
-// The metamethods below are only called by the VM (nothing in the sandbox hands out a metatable), so the userdata at 1 is
-// always of the kind the metamethod belongs to.
+// The metamethods below are only called by the VM (nothing in the sandbox hands out a metatable), so the userdata at 1
+// is always of the kind the metamethod belongs to.
 #include "policy/view.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 struct view {
     const cJSON *node;
     uint64_t generation;
-    const cJSON *at;   // lists: the item looked at last …
-    size_t at_index;   // … and its index from 1; 0: none yet
-    size_t count;      // lists: items, SIZE_MAX: not counted yet
+    const cJSON *at; // lists: the item looked at last …
+    size_t at_index; // … and its index from 1; 0: none yet
+    size_t count;    // lists: items, SIZE_MAX: not counted yet
 };
 
 static const char view_key;   // in metatables of views: true
@@ -199,7 +199,7 @@ static int object_pairs(lua_State *L)
     const cJSON *item;
     lua_settop(L, 1);
     const cJSON **members = lua_newuserdatauv(L, count * sizeof(*members), 0);
-    prg_vm_charge(L, count);
+    prg_vm_charge(L, 10 + 2 * count);
     prg_json_each (item, view->node)
         members[at++] = item;
     qsort(members, count, sizeof(*members), compare_members);
@@ -347,7 +347,7 @@ static int view_text(lua_State *L)
 {
     struct prg_vm *vm = prg_vm_of(L);
     const cJSON *node = check(L, 1)->node;
-    prg_vm_charge(L, count_nodes(node));
+    prg_vm_charge(L, 10 + 4 * count_nodes(node));
     prg_strbuf_clear(&vm->scratch);
     prg_json_print(&vm->scratch, node, PRG_JSON_SORTED);
     prg_vm_charge_bytes(L, vm->scratch.length);
@@ -393,11 +393,19 @@ static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name,
 
 void prg_view_open(lua_State *L)
 {
-    static const luaL_Reg object[] = {{"__index", object_index},     {"__len", object_len}, {"__pairs", object_pairs},
-                                      {"__newindex", view_newindex}, {"__eq", view_eq},     {"__tostring", view_text},
+    static const luaL_Reg object[] = {{"__index", object_index},
+                                      {"__len", object_len},
+                                      {"__pairs", object_pairs},
+                                      {"__newindex", view_newindex},
+                                      {"__eq", view_eq},
+                                      {"__tostring", view_text},
                                       {NULL, NULL}};
-    static const luaL_Reg array[] = {{"__index", array_index},      {"__len", array_len}, {"__pairs", array_pairs},
-                                     {"__newindex", view_newindex}, {"__eq", view_eq},    {"__tostring", view_text},
+    static const luaL_Reg array[] = {{"__index", array_index},
+                                     {"__len", array_len},
+                                     {"__pairs", array_pairs},
+                                     {"__newindex", view_newindex},
+                                     {"__eq", view_eq},
+                                     {"__tostring", view_text},
                                      {NULL, NULL}};
     static const luaL_Reg number[] = {{"__eq", view_eq},
                                       {"__tostring", number_text},

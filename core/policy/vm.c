@@ -14,10 +14,10 @@
 static const char trip_value;
 
 enum {
-    CLOCK_STEPS = 10000,  // steps between two looks at the clock: well under a millisecond of work
-    DEPTH_LEVELS = 2000,  // calls on the stack from which an exhausted memory is told as a recursion
-    BIG_BLOCK = 4096,     // allocations from this size on are charged by their size
-    SHOWN_LEVELS = 50,    // levels searched for the place of an error
+    CLOCK_STEPS = 10000, // steps between two looks at the clock: well under a millisecond of work
+    DEPTH_LEVELS = 2000, // calls on the stack from which an exhausted memory is told as a recursion
+    BIG_BLOCK = 4096,    // allocations from this size on are charged by their size
+    SHOWN_LEVELS = 50,   // levels searched for the place of an error
 };
 
 struct prg_policy_limits prg_policy_limits_complete(const struct prg_policy_limits *limits)

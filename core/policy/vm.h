@@ -19,50 +19,50 @@ enum prg_trip {
     PRG_TRIP_DEPTH,
 };
 
-#define PRG_VM_TEXT 1024       // longest message kept of an error
-#define PRG_VM_PRINTED 65536   // bytes of `print` kept per call
+#define PRG_VM_TEXT 1024         // longest message kept of an error
+#define PRG_VM_PRINTED 65536     // bytes of `print` kept per call
 #define PRG_VM_HOOK_INTERVAL 100 // VM instructions between two looks at the budget
 
 // Places in the registry (luaL_ref numbers) that the binding files share.
 struct prg_vm_refs {
-    int globals;      // table: what every environment sees
-    int env_meta;     // metatable of environments
-    int object_meta;  // metatables of views
+    int globals;     // table: what every environment sees
+    int env_meta;    // metatable of environments
+    int object_meta; // metatables of views
     int array_meta;
     int number_meta;
-    int array_mark;   // metatables of perigee.array{} and perigee.object{}
+    int array_mark; // metatables of perigee.array{} and perigee.object{}
     int object_mark;
-    int chunk;        // the file's main function
+    int chunk; // the file's main function
 };
 
 struct prg_vm {
     lua_State *L;
     struct prg_policy_limits limits; // complete: no zeros
     struct prg_vm_refs ref;
-    const char *source;              // "@FILE" of the script that runs here; "" before it is loaded
+    const char *source; // "@FILE" of the script that runs here; "" before it is loaded
 
     // The call under way.
     bool is_running;
-    bool at_top_level;               // the file's own top level runs: perigee.config is not there yet
-    uint64_t steps;                  // used so far
-    uint64_t clock_steps;            // steps at which the clock is looked at next
-    int64_t deadline_ns;             // monotonic
+    bool at_top_level;    // the file's own top level runs: perigee.config is not there yet
+    uint64_t steps;       // used so far
+    uint64_t clock_steps; // steps at which the clock is looked at next
+    int64_t deadline_ns;  // monotonic
     enum prg_trip trip;
-    struct prg_arena *arena;         // of the answers; NULL: C functions that need one are refused
-    size_t arena_start_bytes;        // used_bytes of arena when the call began
-    const cJSON *config, *compat;    // perigee.config, perigee.compat; NULL: absent
-    uint64_t generation;             // views made under another one have expired
-    struct prg_strbuf printed;       // what `print` wrote in this call
-    struct prg_strbuf scratch;       // for texts on their way into Lua, so that a raise loses nothing
-    int function_line;               // of the function asked, for errors about its answer; 0: none
+    struct prg_arena *arena;      // of the answers; NULL: C functions that need one are refused
+    size_t arena_start_bytes;     // used_bytes of arena when the call began
+    const cJSON *config, *compat; // perigee.config, perigee.compat; NULL: absent
+    uint64_t generation;          // views made under another one have expired
+    struct prg_strbuf printed;    // what `print` wrote in this call
+    struct prg_strbuf scratch;    // for texts on their way into Lua, so that a raise loses nothing
+    int function_line;            // of the function asked, for errors about its answer; 0: none
 
     // Memory.
     size_t used_bytes, peak_bytes;
-    size_t refused_bytes;            // size of the allocation refused last, while Lua collects and asks again
+    size_t refused_bytes; // size of the allocation refused last, while Lua collects and asks again
 
     // The error of the call, filled by the message handler or at the trip.
     char error_file[512];
-    int error_line;                  // 0: not known
+    int error_line; // 0: not known
     char error_text[PRG_VM_TEXT];
 };
 
