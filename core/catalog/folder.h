@@ -45,6 +45,7 @@ struct prg_folder_file {
     unsigned pass;                     // the last scan that saw it
     bool is_racy;                      // may have changed without a new sign
     bool is_broken;                    // content is older than the file
+    bool is_gone;                      // about to be freed
     bool is_refused;                   // broken because of what is in another file; tried again each time
 };
 

@@ -32,12 +32,6 @@ int prg_ndjson_read(struct prg_arena *arena, const char *path, prg_ndjson_fn vis
     return PRG_OK;
 }
 
-void prg_ndjson_line(struct prg_strbuf *out, const cJSON *node)
-{
-    prg_json_print(out, node, PRG_JSON_COMPACT);
-    prg_strbuf_putc(out, '\n');
-}
-
 cJSON *prg_ndjson_of_key(struct prg_arena *arena, const struct prg_key *key)
 {
     cJSON *node = prg_json_object(arena);

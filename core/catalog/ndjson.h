@@ -8,8 +8,6 @@ typedef void (*prg_ndjson_fn)(const cJSON *line, void *ctx);
 // file has no lines. Trees live in arena. *ret_size (may be NULL) is the size of the file in bytes.
 int prg_ndjson_read(struct prg_arena *arena, const char *path, prg_ndjson_fn visit, void *ctx, size_t *ret_size,
                     struct prg_error *err) PRG_MUST_USE;
-// Appends node as a line.
-void prg_ndjson_line(struct prg_strbuf *out, const cJSON *node);
 
 // {"group": …, "kind": …, "namespace": …, "name": …} and back; false when a part is missing. Texts are borrowed.
 cJSON *prg_ndjson_of_key(struct prg_arena *arena, const struct prg_key *key);

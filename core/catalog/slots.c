@@ -87,7 +87,8 @@ struct prg_folder_slot *prg_folder_slot_ensure(struct prg_catalog *c, const stru
     slot->key =
         (struct prg_key){prg_xstrdup(key->group), prg_xstrdup(key->kind), prg_xstrdup(key->ns), prg_xstrdup(key->name)};
     prg_strbuf_printf(&status, "%s/%s", PRG_FOLDER_STATUS, slot_path);
-    slot->status = prg_map_get(&c->files, status.text);
+    struct prg_folder_file *file = prg_map_get(&c->files, status.text);
+    slot->status = file && !file->is_gone ? file : NULL;
     prg_map_put(&c->slots, slot_path, slot);
     return slot;
 }

@@ -400,6 +400,7 @@ static void install_changes(struct pass *pass)
     for (size_t i = 0; i < count; i++) {
         if (changes[i]->outcome == OUTCOME_GOOD || changes[i]->outcome == OUTCOME_GONE)
             withdraw(pass, changes[i]->file);
+        changes[i]->file->is_gone = changes[i]->outcome == OUTCOME_GONE;
         if (changes[i]->outcome != OUTCOME_SAME) // others may take over the objects of a broken one
             changes[i]->file->is_broken = changes[i]->outcome == OUTCOME_BROKEN;
     }

@@ -3,6 +3,7 @@
 #include "folder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -447,6 +448,38 @@ static void an_object_made_again_starts_anew(void **state)
     assert_string_equal(prg_meta_created(get_widget(f, "a")), "2026-06-01T12:01:00Z");
 }
 
+static void a_status_file_that_goes_as_its_object_comes_is_not_seen(void **state)
+{
+    struct folder *f = *state;
+    write_file(f, STATUS "a.yaml", "status: {x: old}\n");
+    open_folder(f);
+    remove_path(f, STATUS "a.yaml");
+    write_file(f, "a.yaml", WIDGET("a"));
+    refresh(f);
+    assert_changed(f, "Widget default/a");
+    assert_null(prg_json_get(get_widget(f, "a"), "status"));
+    set_status(f, &key_a, "{'x': 1}");
+    assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{'x': 1}");
+}
+
+static void a_status_file_made_by_hand_goes_with_its_rendered_object(void **state)
+{
+    struct folder *f = *state;
+    enum prg_store_result result;
+    open_folder(f);
+    apply(f, RENDERED("a") "spec: {v: 1}\n");
+    write_file(f, STATUS "a.yaml", "status: {x: 1}\n");
+    write_file(f, STATUS "nobody.yaml", "status: {x: 1}\n");
+    refresh(f);
+    assert_true(has_file(f, STATUS "a.yaml"));
+    assert_false(has_file(f, STATUS "nobody.yaml")); // of no object
+    assert_ok(f->store->ops->remove(f->store, &key_a, NULL, &result, &f->err), &f->err);
+    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_false(has_file(f, STATUS "a.yaml"));
+    refresh(f);
+    assert_changed(f, "");
+}
+
 static void a_hidden_rendered_object_is_collected_quietly(void **state)
 {
     struct folder *f = *state;
@@ -461,6 +494,127 @@ static void a_hidden_rendered_object_is_collected_quietly(void **state)
     assert_changed(f, "Widget default/owner");
     assert_false(has_file(f, OBJECTS "child.yaml"));
     assert_string_equal(spec_of(f, "child"), "{\"mine\":true}");
+}
+
+// ---- everything at random ----
+
+static unsigned seed;
+
+static unsigned dice(unsigned sides)
+{
+    return (unsigned)rand_r(&seed) % sides;
+}
+
+static void random_manifest(struct folder *f, const char *path)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    unsigned documents = 1 + dice(3);
+    for (unsigned i = 0; i < documents; i++)
+        prg_strbuf_printf(&text, WIDGET("w%u") "spec: {v: %u}\n%s---\n", dice(6), dice(3),
+                          dice(4) ? "" : "status: {from: manifest}\n");
+    if (dice(5) == 0)
+        prg_strbuf_puts(&text, "broken: [\n");
+    write_file(f, path, text.text);
+}
+
+static void random_step(struct folder *f)
+{
+    const char *manifest = prg_arena_printf(&f->arena, "d%u/f%u.yaml", dice(2), dice(3));
+    const char *name = prg_arena_printf(&f->arena, "w%u", dice(6));
+    const char *status = prg_arena_printf(&f->arena, STATUS "%s.yaml", name);
+    const char *rendered = prg_arena_printf(&f->arena, OBJECTS "%s.yaml", name);
+    struct prg_key key = {"example.com", "Widget", "default", name};
+    enum prg_store_result result;
+    int rc = PRG_OK;
+    switch (dice(9)) {
+    case 0:
+        if (has_file(f, manifest))
+            remove_path(f, manifest);
+        break;
+    case 1:
+        write_file(f, status, dice(5) ? prg_arena_printf(&f->arena, "status: {x: %u}\n", dice(3)) : "status: 1\n");
+        break;
+    case 2:
+        if (has_file(f, status))
+            remove_path(f, status);
+        break;
+    case 3:
+        if (has_file(f, rendered))
+            remove_path(f, rendered);
+        break;
+    case 4:
+        rc = try_apply(
+            f,
+            prg_arena_printf(&f->arena, dice(2) ? RENDERED("%s") "spec: {v: %u}\n" : OWNED("%s", "u%u"), name, dice(3)),
+            &result);
+        assert_true(rc == PRG_OK || rc == PRG_CONFLICT);
+        break;
+    case 5:
+        rc = f->store->ops->remove(f->store, &key, NULL, &result, &f->err);
+        assert_true(rc == PRG_OK || rc == PRG_CONFLICT);
+        break;
+    case 6:
+        rc = f->store->ops->set_status(f->store, &key, json_of(&f->arena, "{'x': 7}"), &result, &f->err);
+        assert_true(rc == PRG_OK || rc == PRG_NOTFOUND);
+        break;
+    default:
+        random_manifest(f, manifest);
+    }
+}
+
+struct copy {
+    struct prg_arena *arena;
+    cJSON *list;
+};
+
+static void copy_object(const cJSON *object, void *ctx)
+{
+    struct copy *copy = ctx;
+    prg_json_append(copy->list, prg_json_copy(copy->arena, object));
+}
+
+static cJSON *all_widgets(struct folder *f, const struct prg_store *store)
+{
+    struct copy copy = {&f->arena, prg_json_array(&f->arena)};
+    store->reader.list(&store->reader, "example.com", "Widget", NULL, copy_object, &copy);
+    return copy.list;
+}
+
+static int64_t noon(void *ctx)
+{
+    (void)ctx;
+    return NOON;
+}
+
+// Whatever happened before: a store that followed the folder shows what one that is opened now shows.
+static void following_a_folder_gives_what_opening_it_gives(void **state)
+{
+    struct folder *f = *state;
+    const struct prg_catalog_options options = {.now_ns = noon};
+    int compared = 0;
+    seed = 4711;
+    open_folder(f);
+    for (int i = 0; i < 150; i++) {
+        for (unsigned steps = 1 + dice(4); steps > 0; steps--)
+            random_step(f);
+        refresh(f);
+        struct prg_store *fresh;
+        if (prg_catalog_open(f->root, &options, &fresh, &f->err) == PRG_OK) {
+            assert_json_equal(all_widgets(f, f->store), all_widgets(f, fresh));
+            prg_store_free(fresh);
+            compared++;
+        } else if (dice(3) == 0) { // mend what is broken, or nothing would be compared for long
+            remove_path(f, dice(2) ? "d0" : "d1");
+            if (has_file(f, ".perigee/status"))
+                remove_path(f, ".perigee/status");
+        }
+        if (!has_file(f, "d0") || !has_file(f, "d1")) {
+            write_file(f, "d0/keep.txt", "");
+            write_file(f, "d1/keep.txt", "");
+        }
+        assert_no_temporary_files(f);
+    }
+    assert_in_range(compared, 20, 150);
 }
 
 int main(void)
@@ -490,7 +644,10 @@ int main(void)
         FOLDER_TEST(a_new_owner_of_the_name_with_another_uid_is_not_the_owner),
         FOLDER_TEST(nothing_is_collected_while_a_file_cannot_be_read),
         FOLDER_TEST(an_object_made_again_starts_anew),
+        FOLDER_TEST(a_status_file_that_goes_as_its_object_comes_is_not_seen),
+        FOLDER_TEST(a_status_file_made_by_hand_goes_with_its_rendered_object),
         FOLDER_TEST(a_hidden_rendered_object_is_collected_quietly),
+        FOLDER_TEST(following_a_folder_gives_what_opening_it_gives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
