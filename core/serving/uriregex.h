@@ -2,8 +2,8 @@
 // uriregex.h: the regular expressions of ClusterStorageContainer: Go's syntax (RE2), matched by PCRE2.
 //
 // What RE2 does not have (references to groups, lookaround, possessive and nested repetition, recursion, callouts,
-// comments …) is refused, so that an expression that works here works in the original too. Matching uses PCRE2's
-// DFA matcher: like RE2 it never backtracks, so its time is bounded by the lengths of expression and text.
+// comments …) is refused, so that an expression that works here works in the original too. RE2 never backtracks and
+// PCRE2 does, so the steps of one match are limited; an expression that needs more is an error.
 #pragma once
 #include "base/error.h"
 #include "base/strbuf.h"

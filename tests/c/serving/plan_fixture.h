@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "object/meta.h"
 #include "serving/candidates.h"
 #include "serving/plan.h"
 #include "serving/podspec.h"
