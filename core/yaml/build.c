@@ -10,7 +10,6 @@
 #include "yaml/build.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FEW_KEYS 16
@@ -196,19 +195,21 @@ static bool expects_key(const struct prg_yaml_frame *frame)
 static struct prg_yaml_key *find_key(struct prg_yaml_builder *b, struct prg_yaml_frame *frame, const char *text,
                                      size_t length)
 {
-    if (!frame->is_indexed && b->key_count - frame->first_key > FEW_KEYS) {
+    if (!frame->is_indexed && b->keys.count - frame->first_key > FEW_KEYS) {
         frame->is_indexed = true;
         prg_map_init(&frame->index);
-        for (size_t i = frame->first_key; i < b->key_count; i++)
-            prg_map_putn(&frame->index, b->keys[i].text, b->keys[i].length, (void *)(i + 1));
+        for (size_t i = frame->first_key; i < b->keys.count; i++) {
+            struct prg_yaml_key *key = b->keys.items[i];
+            prg_map_putn(&frame->index, key->text, key->length, key);
+        }
     }
-    if (frame->is_indexed) {
-        size_t index = (size_t)prg_map_getn(&frame->index, text, length);
-        return index ? &b->keys[index - 1] : NULL;
+    if (frame->is_indexed)
+        return prg_map_getn(&frame->index, text, length);
+    for (size_t i = frame->first_key; i < b->keys.count; i++) {
+        struct prg_yaml_key *key = b->keys.items[i];
+        if (key->length == length && memcmp(key->text, text, length) == 0)
+            return key;
     }
-    for (size_t i = frame->first_key; i < b->key_count; i++)
-        if (b->keys[i].length == length && memcmp(b->keys[i].text, text, length) == 0)
-            return &b->keys[i];
     return NULL;
 }
 
@@ -216,14 +217,12 @@ static struct prg_yaml_key *find_key(struct prg_yaml_builder *b, struct prg_yaml
 static struct prg_yaml_key *push_key(struct prg_yaml_builder *b, struct prg_yaml_frame *frame, const char *text,
                                      size_t length)
 {
-    if (b->key_count == b->key_cap) {
-        b->key_cap = b->key_cap ? b->key_cap * 2 : 64;
-        b->keys = prg_xrealloc(b->keys, b->key_cap * sizeof(*b->keys));
-    }
-    struct prg_yaml_key *key = &b->keys[b->key_count++];
-    *key = (struct prg_yaml_key){.text = text, .length = length};
+    struct prg_yaml_key *key = prg_arena_new(&b->scratch, struct prg_yaml_key);
+    key->text = text;
+    key->length = length;
+    prg_vec_push(&b->keys, key);
     if (frame->is_indexed)
-        prg_map_putn(&frame->index, text, length, (void *)b->key_count);
+        prg_map_putn(&frame->index, text, length, key);
     return key;
 }
 
@@ -252,7 +251,7 @@ static int on_key(struct prg_yaml_builder *b, const struct value *value, const y
     key->is_merged = false;
     key->line = (uint32_t)mark->line + 1;
     key->column = (uint32_t)mark->column + 1;
-    frame->pending = (size_t)(key - b->keys) + 1;
+    frame->pending = key;
     return PRG_OK;
 }
 
@@ -319,8 +318,8 @@ static int deliver(struct prg_yaml_builder *b, cJSON *node, bool is_alias, const
     } else if (frame->is_merging) {
         return merge(b, node, is_alias, mark);
     } else {
-        set_member(b, frame, &b->keys[frame->pending - 1], node);
-        frame->pending = 0;
+        set_member(b, frame, frame->pending, node);
+        frame->pending = NULL;
     }
     return PRG_OK;
 }
@@ -360,7 +359,7 @@ static int on_scalar(struct prg_yaml_builder *b, const yaml_event_t *event)
     }
     if (is_key && !anchor)
         return on_key(b, &value, &event->start_mark);
-    cJSON *node;
+    cJSON *node = NULL;
     if (make_value(b, &value, &event->start_mark, &node) != PRG_OK)
         return PRG_INVALID;
     if (anchor)
@@ -377,7 +376,7 @@ static int on_open(struct prg_yaml_builder *b, const yaml_event_t *event, bool i
     if (b->depth >= b->max_depth)
         return fail_at(b, &event->start_mark, PRG_LIMIT, "nested more than %u levels deep", b->max_depth);
     struct prg_yaml_frame *frame = &b->frames[b->depth++];
-    *frame = (struct prg_yaml_frame){.first_key = b->key_count};
+    *frame = (struct prg_yaml_frame){.first_key = b->keys.count};
     frame->node = is_mapping ? prg_json_object(b->arena) : prg_json_array(b->arena);
     set_mark(frame->node, &event->start_mark);
     frame->anchor = add_anchor(b, is_mapping ? event->data.mapping_start.anchor : event->data.sequence_start.anchor);
@@ -395,7 +394,7 @@ static cJSON *close_frame(struct prg_yaml_builder *b)
         frame->anchor->is_open = false;
     if (frame->is_indexed)
         prg_map_release(&frame->index);
-    b->key_count = frame->first_key;
+    b->keys.count = frame->first_key;
     return frame->node;
 }
 
@@ -457,7 +456,7 @@ static int on_alias(struct prg_yaml_builder *b, const yaml_event_t *event)
                            prg_json_is_object(anchor->node) ? "mapping" : "list");
         return on_key(b, &anchor->value, &event->start_mark);
     }
-    cJSON *node;
+    cJSON *node = NULL;
     int rc = copy_anchor(b, anchor, &event->start_mark, &node);
     return rc == PRG_OK ? deliver(b, node, true, &event->start_mark) : rc;
 }
@@ -491,8 +490,7 @@ void prg_yaml_builder_init(struct prg_yaml_builder *b, struct prg_arena *arena, 
     prg_map_init(&b->anchors);
     b->root = NULL;
     b->expansion = b->expansion_bytes = 0;
-    b->keys = NULL;
-    b->key_count = b->key_cap = 0;
+    prg_vec_init(&b->keys);
     b->depth = 0;
 }
 
@@ -500,7 +498,7 @@ void prg_yaml_builder_release(struct prg_yaml_builder *b)
 {
     while (b->depth)
         close_frame(b);
-    free(b->keys);
+    prg_vec_release(&b->keys);
     prg_map_release(&b->anchors);
     prg_arena_release(&b->scratch);
     prg_vec_release(&b->docs);

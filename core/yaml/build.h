@@ -23,10 +23,10 @@ struct prg_yaml_frame {
     cJSON *node;
     struct prg_yaml_anchor *anchor; // complete when the frame closes, or NULL
     size_t first_key;               // of the builder's keys
-    size_t pending;                 // index of the key that waits for its value, plus one; 0: none
+    struct prg_yaml_key *pending;   // waits for its value, or NULL
     bool is_merging;                // the value to come is that of "<<"
     bool is_indexed;
-    struct prg_map index; // key to its index plus one, once there are many
+    struct prg_map index; // text to key, once there are many
 };
 
 struct prg_yaml_builder {
@@ -41,8 +41,7 @@ struct prg_yaml_builder {
     struct prg_arena scratch;
     struct prg_map anchors; // name to struct prg_yaml_anchor, of the open document
     size_t expansion, expansion_bytes;
-    struct prg_yaml_key *keys; // of all open mappings, the innermost one's last
-    size_t key_count, key_cap;
+    struct prg_vec keys; // of all open mappings, the innermost one's last; in scratch
     unsigned depth;
     struct prg_yaml_frame frames[PRG_JSON_DEPTH];
 };

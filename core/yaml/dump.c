@@ -6,9 +6,9 @@
 // one line.
 #include "yaml/dump.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "yaml/scalar.h"
 
 #define INDENT 2
@@ -249,38 +249,44 @@ static void put_member_value(struct prg_strbuf *out, const cJSON *node, size_t i
     }
 }
 
-static int compare_keys(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b, void *ctx)
 {
-    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+    (void)ctx;
+    return strcmp(((const cJSON *)a)->string, ((const cJSON *)b)->string);
+}
+
+static void put_key(struct prg_strbuf *out, const char *key, size_t indent)
+{
+    size_t length = strlen(key);
+    if (length > MAX_SIMPLE_KEY) {
+        prg_strbuf_puts(out, "? ");
+        put_inline(out, key, length);
+        prg_strbuf_putc(out, '\n');
+        prg_strbuf_pad(out, ' ', indent);
+    } else {
+        put_inline(out, key, length);
+    }
+    prg_strbuf_putc(out, ':');
 }
 
 // The first line's indentation is already there, in both of these: it may follow "- ".
 static void put_object(struct prg_strbuf *out, const cJSON *node, size_t indent)
 {
-    size_t count = prg_json_count(node), i = 0;
-    const cJSON **members = prg_xcalloc(count, sizeof(*members));
-    const cJSON *member;
+    struct prg_vec members;
+    cJSON *member;
 
+    prg_vec_init(&members);
     prg_json_each (member, node)
-        members[i++] = member;
-    qsort(members, count, sizeof(*members), compare_keys);
-    for (i = 0; i < count; i++) {
-        const char *key = members[i]->string;
-        size_t length = strlen(key);
+        prg_vec_push(&members, member);
+    prg_vec_sort(&members, compare_keys, NULL);
+    for (size_t i = 0; i < members.count; i++) {
+        member = members.items[i];
         if (i)
             prg_strbuf_pad(out, ' ', indent);
-        if (length > MAX_SIMPLE_KEY) {
-            prg_strbuf_puts(out, "? ");
-            put_inline(out, key, length);
-            prg_strbuf_putc(out, '\n');
-            prg_strbuf_pad(out, ' ', indent);
-        } else {
-            put_inline(out, key, length);
-        }
-        prg_strbuf_putc(out, ':');
-        put_member_value(out, members[i], indent);
+        put_key(out, member->string, indent);
+        put_member_value(out, member, indent);
     }
-    free(members);
+    prg_vec_release(&members);
 }
 
 static void put_array(struct prg_strbuf *out, const cJSON *node, size_t indent)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "yaml/build.h"
@@ -146,8 +147,8 @@ static int load_yaml(struct prg_arena *arena, const char *name, const char *text
     if (rc == PRG_OK) {
         ret->count = builder.docs.count;
         ret->items = prg_arena_array(arena, cJSON *, builder.docs.count + 1);
-        if (builder.docs.count)
-            memcpy(ret->items, builder.docs.items, sizeof(*ret->items) * builder.docs.count);
+        for (size_t i = 0; i < builder.docs.count; i++)
+            ret->items[i] = builder.docs.items[i];
     }
     prg_yaml_builder_release(&builder);
     yaml_parser_delete(&parser);
@@ -156,22 +157,34 @@ static int load_yaml(struct prg_arena *arena, const char *name, const char *text
 
 // ---- JSON or YAML ----
 
-// The place that an error begins with; false when it names none.
+// Reads prefix and a number; returns what follows, or NULL.
+static const char *read_number(const char *p, const char *prefix, size_t *ret)
+{
+    size_t length = strlen(prefix);
+    if (!p || strncmp(p, prefix, length) != 0)
+        return NULL;
+    char *end;
+    *ret = strtoul(p + length, &end, 10);
+    return end > p + length ? end : NULL;
+}
+
+// The place that prg_json_parse says first ("line 1, column 2: what"); false when it names none.
 static bool json_place(const struct prg_error *err, struct place *ret, const char **ret_what)
 {
-    int skip = 0;
-    const char *text = err->frame[0].text;
-    if (sscanf(text, "line %zu, column %zu: %n", &ret->line, &ret->column, &skip) != 2 || !skip)
+    const char *p = read_number(err->frame[0].text, "line ", &ret->line);
+    p = read_number(p, ", column ", &ret->column);
+    if (!p || strncmp(p, ": ", 2) != 0)
         return false;
-    *ret_what = text + skip;
+    *ret_what = p + 2;
     return true;
 }
 
 static bool yaml_place(const struct prg_error *err, const char *name, struct place *ret)
 {
     const char *text = err->frame[0].text;
-    size_t skip = strlen(name);
-    return strlen(text) > skip && sscanf(text + skip, ":%zu:%zu:", &ret->line, &ret->column) == 2;
+    const char *p = prg_text_has_prefix(text, name) ? text + strlen(name) : NULL;
+    p = read_number(p, ":", &ret->line);
+    return read_number(p, ":", &ret->column);
 }
 
 // Says what prg_json_parse said the way this module does.

@@ -275,11 +275,11 @@ static const char *read_clock(const char *p)
 bool prg_yaml_is_timestamp(const char *text)
 {
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year = 0, month, day, part;
+    int month, day, part;
 
     if (skip_digits(text) != text + 4)
         return false;
-    year = atoi(text);
+    long year = strtol(text, NULL, 10);
     const char *p = read_part(expect(text + 4, '-'), 1, 12, &month);
     p = read_part(expect(p, '-'), 1, 31, &day);
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -321,7 +321,7 @@ static const char *float_key_text(struct prg_arena *arena, double number)
     do
         snprintf(text, sizeof(text), "%.*e", precision - 1, (double)single);
     while (strtof(text, NULL) != single && ++precision <= 9);
-    int exponent = atoi(strchr(text, 'e') + 1);
+    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     if (exponent < -4 || exponent >= 6)
         return prg_arena_strdup(arena, text);
     int decimals = precision - 1 - exponent;

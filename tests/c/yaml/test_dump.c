@@ -231,8 +231,7 @@ static const char *const odd_texts[] = {
     "\x7f",
     "\xc2\x80",
     "\xc2\x85",
-    "a\xc2\x85"
-    "b",
+    "a\302\205b",
     "\xc2\xa0",
     "\xc2\xa0\nx",
     "\xe2\x80\xa8",
@@ -245,8 +244,7 @@ static const char *const odd_texts[] = {
     "日本語",
     "\xf0\x9f\x98\x80",
     "\xf0\x9f\x98\x80\nx\n",
-    "a\x0b"
-    "b",
+    "a\vb",
     "#!/bin/sh\nset -e\n\techo \"hi\"\n",
     "end with colon:\nx",
     "x\n:",
