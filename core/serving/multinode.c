@@ -405,17 +405,22 @@ static int declared(struct prg_serving *s, const cJSON *container, const cJSON *
     return rc;
 }
 
-static void set_gpus(struct prg_serving *s, cJSON *container, const char *resource, const char *count)
+// Quantities are printed as Go prints them: 1000 GPUs are "1k".
+static int set_gpus(struct prg_serving *s, cJSON *container, const char *resource, struct prg_error *err)
 {
     static const char *const lists[] = {"limits", "requests"};
+    const char *count = gpu_count(container), *printed;
     if (!container || !count)
-        return;
+        return PRG_OK;
+    if (prg_quantity_canonical(s->arena, count, &printed, err) != PRG_OK)
+        return prg_wrap(err, "variable %s", GPU_COUNT_VARIABLE);
     cJSON *resources = prg_json_ensure_object(s->arena, container, "resources");
     for (size_t i = 0; i < PRG_COUNT(lists); i++) {
-        cJSON *quantity = prg_json_string(s->arena, count);
+        cJSON *quantity = prg_json_string(s->arena, printed);
         prg_json_tag(quantity, PRG_ORIGIN_MULTI_NODE);
         prg_json_set(s->arena, prg_json_ensure_object(s->arena, resources, lists[i]), resource, quantity);
     }
+    return PRG_OK;
 }
 
 int prg_multinode_apply_gpus(struct prg_serving *s, struct prg_workload *w, struct prg_error *err)
@@ -432,7 +437,6 @@ int prg_multinode_apply_gpus(struct prg_serving *s, struct prg_workload *w, stru
         of_head = of_head ? of_head : of_worker;
         of_worker = of_worker ? of_worker : of_head;
     }
-    set_gpus(s, head, of_head ? of_head : DEFAULT_GPU, gpu_count(head));
-    set_gpus(s, worker, of_worker ? of_worker : DEFAULT_GPU, gpu_count(worker));
-    return PRG_OK;
+    rc = set_gpus(s, head, of_head ? of_head : DEFAULT_GPU, err);
+    return rc == PRG_OK ? set_gpus(s, worker, of_worker ? of_worker : DEFAULT_GPU, err) : rc;
 }
