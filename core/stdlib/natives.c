@@ -66,18 +66,6 @@ static int text_arg(const cJSON *const *args, size_t count, size_t index, const 
     return PRG_OK;
 }
 
-static int int_arg(const cJSON *const *args, size_t count, size_t index, const char *name, int64_t *ret,
-                   struct prg_error *err)
-{
-    const cJSON *node = arg(args, count, index);
-    if (!prg_json_int64(node, ret))
-        return wrong(index, name, "a whole number", node, err);
-    // Sums and products of two such numbers stay within int64.
-    if (*ret > INT32_MAX || *ret < INT32_MIN)
-        return prg_fail(err, PRG_INVALID, "argument %zu (%s): %lld is out of range", index + 1, name, (long long)*ret);
-    return PRG_OK;
-}
-
 // The compat of an options table at index into storage; *ret points there or at a fixed table.
 static int compat_arg(const cJSON *const *args, size_t count, size_t index, struct prg_compat *storage,
                       const struct prg_compat **ret, struct prg_error *err)
@@ -219,30 +207,51 @@ static cJSON *topology_to_json(struct prg_arena *arena, const struct prg_topolog
     return ret;
 }
 
-// ray(total, head_requested, worker_requested) -> {nodes, head_gpus, worker_gpus}, or nil and why the GPUs do not
-// suffice
+// The sizes of a topology request: {tensor_parallel, pipeline_parallel, head = {requested}, worker = {requested}}, as
+// the policy gets it.
+static int request_int(const char *path, const cJSON *node, int64_t *ret, struct prg_error *err)
+{
+    if (!prg_json_int64(node, ret))
+        return prg_fail(err, PRG_INVALID, "request: %s: a whole number is needed, not %s", path,
+                        prg_json_type_name(node));
+    // Sums and products of two such numbers stay within int64.
+    if (*ret > INT32_MAX || *ret < INT32_MIN)
+        return prg_fail(err, PRG_INVALID, "request: %s: %lld is out of range", path, (long long)*ret);
+    return PRG_OK;
+}
+
+static int parallel_sizes(const cJSON *request, int64_t *ret_tensor, int64_t *ret_pipeline, struct prg_error *err)
+{
+    TRY(request_int("tensor_parallel", prg_json_get(request, "tensor_parallel"), ret_tensor, err));
+    return request_int("pipeline_parallel", prg_json_get(request, "pipeline_parallel"), ret_pipeline, err);
+}
+
+// ray(request) -> {nodes, head_gpus, worker_gpus}, or nil and why the GPUs do not suffice
 static int gpu_ray(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret, struct prg_error *err)
 {
-    int64_t total, head, worker;
+    int64_t tensor, pipeline, head, worker;
     struct prg_topology topology;
     const char *refusal = NULL;
-    TRY(int_arg(args, count, 0, "total", &total, err));
-    TRY(int_arg(args, count, 1, "head_requested", &head, err));
-    TRY(int_arg(args, count, 2, "worker_requested", &worker, err));
-    prg_gpu_ray(total, head, worker, &topology, &refusal, arena);
+    const cJSON *request;
+    TRY(object_arg(args, count, 0, "request", REQUIRED, &request, err));
+    TRY(parallel_sizes(request, &tensor, &pipeline, err));
+    TRY(request_int("head.requested", prg_json_at(request, "head", "requested"), &head, err));
+    TRY(request_int("worker.requested", prg_json_at(request, "worker", "requested"), &worker, err));
+    prg_gpu_ray(tensor * pipeline, head, worker, &topology, &refusal, arena);
     if (refusal)
         return prg_fail(err, PRG_CONFLICT, "%s", refusal);
     *ret = topology_to_json(arena, &topology);
     return PRG_OK;
 }
 
-// mp(pipeline_parallel, tensor_parallel) -> {nodes, head_gpus, worker_gpus}
+// mp(request) -> {nodes, head_gpus, worker_gpus}
 static int gpu_mp(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret, struct prg_error *err)
 {
     int64_t pipeline, tensor;
     struct prg_topology topology;
-    TRY(int_arg(args, count, 0, "pipeline_parallel", &pipeline, err));
-    TRY(int_arg(args, count, 1, "tensor_parallel", &tensor, err));
+    const cJSON *request;
+    TRY(object_arg(args, count, 0, "request", REQUIRED, &request, err));
+    TRY(parallel_sizes(request, &tensor, &pipeline, err));
     prg_gpu_mp(pipeline, tensor, &topology);
     *ret = topology_to_json(arena, &topology);
     return PRG_OK;
@@ -325,8 +334,8 @@ static int quantity_parse(struct prg_arena *arena, const cJSON *const *args, siz
     struct prg_quantity quantity;
     if (!text)
         return wrong(0, "quantity", "a quantity", node, err);
+    TRY(prg_quantity_of(node, &quantity, err));
     TRY(prg_quantity_canonical(arena, text, &canonical, err));
-    TRY(prg_quantity_parse(canonical, strlen(canonical), &quantity, err));
     *ret = prg_json_object(arena);
     prg_json_set_string(arena, *ret, "text", canonical);
     prg_json_set_int(arena, *ret, "value", prg_quantity_value(&quantity));

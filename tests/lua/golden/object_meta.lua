@@ -6,6 +6,8 @@ end
 local function kept(annotations)
   return perigee.meta.filter(given(annotations), given(case.annotationDisallowedList))
 end
+local annotations =
+  perigee.meta.union(kept(case.runtimeAnnotations), kept(case.isvcAnnotations), kept(case.predictorAnnotations))
 return {
   metadata = {
     name = case.name .. "-predictor",
@@ -16,10 +18,6 @@ return {
       given(case.predictorLabels),
       { ["serving.kserve.io/inferenceservice"] = case.name, component = "predictor" }
     ),
-    annotations = perigee.meta.union(
-      kept(case.runtimeAnnotations),
-      kept(case.isvcAnnotations),
-      kept(case.predictorAnnotations)
-    ),
+    annotations = next(annotations) and annotations, -- none at all are left out
   },
 }

@@ -1,10 +1,16 @@
 -- One recorded call of computeRayNodeAndGPUs.
 local case = input["in"]
-local function requested(text)
-  return text == "" and 0 or perigee.quantity.parse(text).value
+local function requested(resource, text)
+  local resources = text ~= "" and { requests = { [resource] = text } } or nil
+  local found = perigee.gpu.requested(resources, nil, { compat = "kserve" })
+  return { requested = found and found.count or 0 }
 end
-local topology, refusal =
-  perigee.gpu.ray(case.totalRequestGPUCount, requested(case.headRequest), requested(case.workerRequest))
+local topology, refusal = perigee.gpu.ray({
+  tensor_parallel = case.totalRequestGPUCount,
+  pipeline_parallel = 1,
+  head = requested(case.headResource, case.headRequest),
+  worker = requested(case.workerResource, case.workerRequest),
+})
 topology = topology or { nodes = 0, head_gpus = 0, worker_gpus = 0 }
 return {
   nodeCount = topology.nodes,
