@@ -12,10 +12,9 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "catalog/folder.h"
-#include "catalog/kubelet.h"
 #include "catalog/manifest.h"
 #include "catalog/path.h"
+#include "catalog/sync.h"
 #include "store/store_mem.h"
 #include "yaml/load.h"
 
@@ -29,22 +28,12 @@ struct change { // a file that is new, changed or gone
     enum outcome outcome;
     uint64_t digest;
     struct prg_folder_content fresh; // OUTCOME_GOOD: what it holds now
-    struct prg_error err;            // OUTCOME_BROKEN
-};
-
-struct pass {
-    struct prg_catalog *c;
-    struct prg_vec changes;    // struct change
-    struct prg_vec touched;    // struct prg_folder_slot, each once
-    struct prg_vec grave;      // struct prg_folder_content that may still be seen
-    struct prg_map unreadable; // folders
-    struct prg_error err;      // the first trouble that the caller gets
-    int rc;
+    struct prg_error *err;           // OUTCOME_BROKEN, on the heap
 };
 
 // ---- trouble ----
 
-static void note_error(struct pass *pass, const struct prg_error *err)
+void prg_sync_note_error(struct prg_sync *pass, const struct prg_error *err)
 {
     if (pass->rc == PRG_OK) {
         pass->err = *err;
@@ -52,15 +41,15 @@ static void note_error(struct pass *pass, const struct prg_error *err)
     }
 }
 
-static void note_problem(struct pass *pass, const struct prg_error *err, bool is_news)
+static void note_problem(struct prg_sync *pass, const struct prg_error *err, bool is_news)
 {
     if (is_news && pass->c->problem)
         pass->c->problem(err, pass->c->problem_ctx);
     else if (is_news)
-        note_error(pass, err);
+        prg_sync_note_error(pass, err);
 }
 
-static void touch(struct pass *pass, struct prg_folder_slot *slot)
+void prg_sync_touch(struct prg_sync *pass, struct prg_folder_slot *slot)
 {
     if (slot->is_touched)
         return;
@@ -68,21 +57,21 @@ static void touch(struct pass *pass, struct prg_folder_slot *slot)
     prg_vec_push(&pass->touched, slot);
 }
 
-static void mark_dirty(struct pass *pass, struct prg_folder_slot *slot)
+static void mark_dirty(struct prg_sync *pass, struct prg_folder_slot *slot)
 {
     slot->is_dirty = true;
-    touch(pass, slot);
+    prg_sync_touch(pass, slot);
 }
 
-static void mark_changed(struct pass *pass, struct prg_folder_slot *slot)
+void prg_sync_mark_changed(struct prg_sync *pass, struct prg_folder_slot *slot)
 {
     slot->is_changed = true;
-    touch(pass, slot);
+    prg_sync_touch(pass, slot);
 }
 
 // ---- scan ----
 
-static struct change *add_change(struct pass *pass, struct prg_folder_file *file)
+static struct change *add_change(struct prg_sync *pass, struct prg_folder_file *file)
 {
     struct change *change = prg_xcalloc(1, sizeof(*change));
     change->file = file;
@@ -92,7 +81,7 @@ static struct change *add_change(struct pass *pass, struct prg_folder_file *file
 
 static void on_file(enum prg_scan_part part, const char *path, const struct stat *info, int error, void *ctx)
 {
-    struct pass *pass = ctx;
+    struct prg_sync *pass = ctx;
     struct prg_folder_file *file = prg_folder_file_ensure(pass->c, part, path);
     struct prg_file_sign sign = {0};
     bool is_new = file->pass == 0;
@@ -105,19 +94,19 @@ static void on_file(enum prg_scan_part part, const char *path, const struct stat
 
 static void on_folder(const char *path, void *ctx)
 {
-    struct pass *pass = ctx;
+    struct prg_sync *pass = ctx;
     prg_vec_push(&pass->c->folders, prg_xstrdup(path));
 }
 
 static void on_unreadable(const char *path, const struct prg_error *err, void *ctx)
 {
-    struct pass *pass = ctx;
+    struct prg_sync *pass = ctx;
     prg_map_put(&pass->unreadable, path, pass);
     note_problem(pass, err, !prg_map_get(&pass->c->unreadable, path));
 }
 
 // A file that was not seen is gone, unless a folder above it could not be read.
-static bool is_hidden(const struct pass *pass, const char *path)
+static bool is_hidden(const struct prg_sync *pass, const char *path)
 {
     const struct prg_map_entry *entry;
     for (size_t i = 0; (entry = prg_map_next(&pass->unreadable, &i));)
@@ -126,7 +115,7 @@ static bool is_hidden(const struct pass *pass, const char *path)
     return false;
 }
 
-static int scan(struct pass *pass, bool tidy)
+static int scan(struct prg_sync *pass, bool tidy)
 {
     struct prg_catalog *c = pass->c;
     const struct prg_scan_visitor visitor = {on_file, on_folder, on_unreadable, pass, tidy};
@@ -238,29 +227,32 @@ static int load(const struct prg_catalog *c, struct change *change, const char *
                                   add_manifest, change, err);
 }
 
-static void set_broken(struct change *change)
+static void set_broken(struct change *change, const struct prg_error *err)
 {
     char text[PRG_ERROR_LINE];
-    prg_error_text(&change->err, text, sizeof(text));
+    prg_error_text(err, text, sizeof(text));
     change->outcome = OUTCOME_BROKEN;
+    change->err = prg_xmalloc(sizeof(*err));
+    *change->err = *err;
     if (!change->digest) // there are no bytes that could tell the next failure from this one
         change->digest = prg_map_hash(text, strlen(text));
 }
 
-static void read_change(struct pass *pass, struct change *change)
+static void read_change(struct prg_sync *pass, struct change *change)
 {
     struct prg_catalog *c = pass->c;
     struct prg_folder_file *file = change->file;
     prg_auto_strbuf shown = PRG_STRBUF_INIT, text = PRG_STRBUF_INIT;
+    struct prg_error err = {0};
     prg_strbuf_printf(&shown, "%s/%s", c->root, file->path);
     if (change->link_error) {
-        prg_fail(&change->err, PRG_IO, "%s: %s", shown.text, strerror(change->link_error));
+        prg_fail(&err, PRG_IO, "%s: %s", shown.text, strerror(change->link_error));
         file->sign = (struct prg_file_sign){0};
         file->is_racy = false;
-        set_broken(change);
+        set_broken(change, &err);
         return;
     }
-    int rc = prg_disk_read(shown.text, LARGEST_FILE, &text, &file->sign, &change->err);
+    int rc = prg_disk_read(shown.text, LARGEST_FILE, &text, &file->sign, &err);
     if (rc == PRG_NOTFOUND) {
         change->outcome = OUTCOME_GONE;
         return;
@@ -270,25 +262,25 @@ static void read_change(struct pass *pass, struct change *change)
         change->digest = prg_map_hash(text.text, text.length);
         if (change->digest == file->digest && !file->is_refused)
             return; // only touched
-        rc = load(c, change, shown.text, &text, &change->err);
+        rc = load(c, change, shown.text, &text, &err);
     }
     change->outcome = OUTCOME_GOOD;
     if (rc != PRG_OK)
-        set_broken(change);
+        set_broken(change, &err);
 }
 
 // ---- putting documents into slots ----
 
-static struct prg_folder_slot *slot_of_status(struct prg_catalog *c, const struct prg_folder_file *file)
+struct prg_folder_slot *prg_sync_slot_of_status(struct prg_catalog *c, const struct prg_folder_file *file)
 {
     return prg_map_get(&c->slots, file->path + strlen(PRG_FOLDER_STATUS) + 1);
 }
 
 // Takes the documents of the file's content out of their slots.
-static void withdraw(struct pass *pass, struct prg_folder_file *file)
+static void withdraw(struct prg_sync *pass, struct prg_folder_file *file)
 {
     if (file->part == PRG_SCAN_STATUS) {
-        struct prg_folder_slot *slot = slot_of_status(pass->c, file);
+        struct prg_folder_slot *slot = prg_sync_slot_of_status(pass->c, file);
         if (slot) {
             slot->status = NULL;
             mark_dirty(pass, slot);
@@ -307,7 +299,7 @@ static void withdraw(struct pass *pass, struct prg_folder_file *file)
     }
 }
 
-static int refuse_second(const struct pass *pass, const struct prg_folder_record *record,
+static int refuse_second(const struct prg_sync *pass, const struct prg_folder_record *record,
                          const struct prg_folder_record *first, struct prg_error *err)
 {
     prg_auto_arena scratch = {0};
@@ -317,7 +309,7 @@ static int refuse_second(const struct pass *pass, const struct prg_folder_record
 }
 
 // Puts the documents of content into their slots; all or none.
-static int install(struct pass *pass, struct prg_folder_file *file, struct prg_folder_content *content,
+static int install(struct prg_sync *pass, struct prg_folder_file *file, struct prg_folder_content *content,
                    struct prg_error *err)
 {
     struct prg_folder_record *record, *stop = NULL;
@@ -342,21 +334,22 @@ static int install(struct pass *pass, struct prg_folder_file *file, struct prg_f
     return rc;
 }
 
-static void install_change(struct pass *pass, struct change *change)
+static void install_change(struct prg_sync *pass, struct change *change)
 {
     struct prg_folder_file *file = change->file;
     uint64_t reported = file->reported;
+    struct prg_error err = {0};
     file->digest = change->digest;
     file->is_broken = file->is_refused = false;
     file->reported = 0;
     if (file->part == PRG_SCAN_STATUS) {
-        struct prg_folder_slot *slot = slot_of_status(pass->c, file);
+        struct prg_folder_slot *slot = prg_sync_slot_of_status(pass->c, file);
         if (slot) {
             slot->status = file;
             mark_dirty(pass, slot);
         }
-    } else if (install(pass, file, &change->fresh, &change->err) != PRG_OK) {
-        change->outcome = OUTCOME_BROKEN;
+    } else if (install(pass, file, &change->fresh, &err) != PRG_OK) {
+        set_broken(change, &err);
         file->is_refused = true;
         file->reported = reported;
         return;
@@ -369,16 +362,16 @@ static void install_change(struct pass *pass, struct change *change)
     change->fresh = (struct prg_folder_content){0};
 }
 
-static void report_broken(struct pass *pass, struct change *change)
+static void report_broken(struct prg_sync *pass, struct change *change)
 {
     struct prg_folder_file *file = change->file;
-    note_problem(pass, &change->err, file->reported != change->digest);
+    note_problem(pass, change->err, file->reported != change->digest);
     file->reported = file->digest = change->digest;
     file->is_broken = true;
 }
 
 // Goes on with the last good documents, as far as no other file has them now.
-static void keep_last_good(struct pass *pass, struct prg_folder_file *file)
+static void keep_last_good(struct prg_sync *pass, struct prg_folder_file *file)
 {
     for (struct prg_folder_record *record = file->content.first; record; record = record->next) {
         struct prg_folder_slot *slot = prg_folder_slot_ensure(pass->c, &record->key, record->slot_path);
@@ -392,7 +385,7 @@ static void keep_last_good(struct pass *pass, struct prg_folder_file *file)
     }
 }
 
-static void install_changes(struct pass *pass)
+static void install_changes(struct prg_sync *pass)
 {
     struct change **changes = (struct change **)pass->changes.items;
     const struct prg_map_entry *entry;
@@ -415,7 +408,7 @@ static void install_changes(struct pass *pass)
             keep_last_good(pass, entry->value);
 }
 
-static void rebuild_slots(struct pass *pass)
+static void rebuild_slots(struct prg_sync *pass)
 {
     struct prg_catalog *c = pass->c;
     for (size_t i = 0; i < pass->touched.count; i++) {
@@ -424,7 +417,7 @@ static void rebuild_slots(struct pass *pass)
             continue;
         slot->is_dirty = false;
         if (prg_folder_slot_rebuild(c, slot)) {
-            mark_changed(pass, slot);
+            prg_sync_mark_changed(pass, slot);
             c->is_collect_due = true;
         }
         if (slot->rendered)
@@ -445,237 +438,9 @@ static void rebuild_slots(struct pass *pass)
     }
 }
 
-// ---- collecting ----
-
-static bool has_broken_file(const struct prg_catalog *c)
-{
-    const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&c->files, &i));)
-        if (((const struct prg_folder_file *)entry->value)->is_broken)
-            return true;
-    return false;
-}
-
-static void map_uids(const struct prg_catalog *c, struct prg_map *ret)
-{
-    const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i));) {
-        struct prg_folder_slot *slot = entry->value;
-        const char *uid = prg_meta_uid(slot->object);
-        if (*uid)
-            prg_map_put(ret, uid, slot);
-    }
-}
-
-// Removes rendered objects whose controller does not exist. Returns how many; their pods are next.
-static size_t collect_once(struct pass *pass)
-{
-    struct prg_catalog *c = pass->c;
-    const struct prg_map_entry *entry;
-    struct prg_map uids;
-    size_t count = 0;
-    prg_map_init(&uids);
-    map_uids(c, &uids);
-    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i)) && pass->rc == PRG_OK;) {
-        struct prg_folder_slot *slot = entry->value;
-        const char *owner =
-            slot->rendered ? prg_json_get_text(prg_owner_controller(slot->rendered->tree), "uid") : NULL;
-        struct prg_error err = {0};
-        if (!owner || !*owner || prg_map_get(&uids, owner))
-            continue;
-        if (!slot->user)
-            mark_changed(pass, slot);
-        if (prg_folder_remove_object(c, slot, &err) != PRG_OK)
-            note_error(pass, &err);
-        touch(pass, slot);
-        count++;
-    }
-    prg_map_release(&uids);
-    return count;
-}
-
-static void collect_status_files(struct pass *pass)
-{
-    struct prg_catalog *c = pass->c;
-    const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&c->files, &i)) && pass->rc == PRG_OK;) {
-        struct prg_folder_file *file = entry->value;
-        struct prg_folder_slot *slot = file->part == PRG_SCAN_STATUS ? slot_of_status(c, file) : NULL;
-        struct prg_error err = {0};
-        if (file->part != PRG_SCAN_STATUS || (slot && slot->object))
-            continue;
-        if (prg_disk_remove(c->root, file->path, PRG_FOLDER_STATUS, &err) != PRG_OK) {
-            note_error(pass, &err);
-            continue;
-        }
-        if (slot)
-            slot->status = NULL;
-        prg_map_remove(&c->files, file->path);
-        prg_folder_file_free(file);
-    }
-}
-
-static void forget_if_gone(const char *slot_path, void *ctx)
-{
-    struct prg_catalog *c = ctx;
-    const struct prg_folder_slot *slot = prg_map_get(&c->slots, slot_path);
-    if (!slot || !slot->user)
-        prg_seen_forget(c->seen, slot_path);
-}
-
-static void collect(struct pass *pass)
-{
-    struct prg_catalog *c = pass->c;
-    // What cannot be read now may be an owner.
-    if (!c->is_collect_due || c->is_blind || has_broken_file(c))
-        return;
-    while (collect_once(pass) > 0 && pass->rc == PRG_OK)
-        ;
-    collect_status_files(pass);
-    prg_seen_each(c->seen, forget_if_gone, c);
-    c->is_collect_due = pass->rc != PRG_OK;
-}
-
-// ---- the kubelet ----
-
-struct play_pass {
-    struct pass *pass;
-    struct prg_map pods;  // uid of the owner -> struct prg_vec of rendered pods' slots
-    struct prg_vec slots; // to be looked at
-};
-
-static void play_gather(struct play_pass *play)
-{
-    const struct prg_catalog *c = play->pass->c;
-    const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&c->slots, &i));) {
-        struct prg_folder_slot *slot = entry->value;
-        if (!slot->rendered || slot->user || !prg_kubelet_runs(&slot->key))
-            continue;
-        prg_vec_push(&play->slots, slot);
-        const char *owner = prg_json_get_text(prg_owner_controller(slot->object), "uid");
-        if (strcmp(slot->key.kind, "Pod") != 0 || !owner)
-            continue;
-        struct prg_vec *pods = prg_map_get(&play->pods, owner);
-        if (!pods) {
-            pods = prg_xcalloc(1, sizeof(*pods));
-            prg_vec_init(pods);
-            prg_map_put(&play->pods, owner, pods);
-        }
-        prg_vec_push(pods, slot);
-    }
-}
-
-static int play_write_pod(struct play_pass *play, cJSON *pod, struct prg_error *err)
-{
-    struct prg_catalog *c = play->pass->c;
-    struct prg_folder_content content = {0};
-    prg_auto_strbuf path = PRG_STRBUF_INIT;
-    char uid[PRG_UID_TEXT], now[PRG_CLOCK_TEXT];
-    struct prg_key key;
-    cJSON *tree = prg_json_copy(&content.arena, pod), *meta = prg_json_get(tree, "metadata");
-    prg_require(prg_key_of(&content.arena, tree, &key, NULL) == PRG_OK);
-    prg_catalog_path(&path, &key);
-    struct prg_folder_slot *slot = prg_folder_slot_ensure(c, &key, path.text);
-    touch(play->pass, slot);
-    if (slot->user || slot->rendered) { // runs already, maybe with a status edited by hand
-        prg_folder_content_release(&content);
-        return PRG_OK;
-    }
-    prg_json_set_string(&content.arena, meta, "uid", prg_catalog_uid(&key, uid));
-    prg_json_set_string(&content.arena, meta, "creationTimestamp", prg_clock_format(prg_folder_now_ns(c), now));
-    int rc = prg_folder_write_object(c, slot, &content, tree, err);
-    if (rc == PRG_OK)
-        mark_changed(play->pass, slot);
-    return rc;
-}
-
-static bool has_pod(const cJSON *pods, const char *name)
-{
-    const cJSON *pod;
-    prg_json_each (pod, pods)
-        if (strcmp(prg_meta_name(pod), name) == 0)
-            return true;
-    return false;
-}
-
-// Pods of an earlier template or a larger scale.
-static int play_remove_pods(struct play_pass *play, const struct prg_folder_slot *owner, const cJSON *wanted,
-                            struct prg_error *err)
-{
-    const struct prg_vec *pods = prg_map_get(&play->pods, prg_meta_uid(owner->object));
-    int rc = PRG_OK;
-    for (size_t i = 0; pods && i < pods->count && rc == PRG_OK; i++) {
-        struct prg_folder_slot *slot = pods->items[i];
-        if (!slot->rendered || has_pod(wanted, slot->key.name))
-            continue;
-        rc = prg_folder_remove_object(play->pass->c, slot, err);
-        mark_changed(play->pass, slot);
-    }
-    return rc;
-}
-
-static int play_write_status(struct play_pass *play, struct prg_folder_slot *slot, const cJSON *status,
-                             struct prg_error *err)
-{
-    struct prg_catalog *c = play->pass->c;
-    struct prg_folder_content content = {0};
-    mark_changed(play->pass, slot);
-    if (slot->status)
-        return prg_folder_write_status(c, slot, status, err);
-    cJSON *tree = prg_json_copy(&content.arena, slot->rendered->tree);
-    prg_json_set(&content.arena, tree, "status", prg_json_copy(&content.arena, status));
-    return prg_folder_write_object(c, slot, &content, tree, err);
-}
-
-// The status is written last: it tells that the pods are there.
-static int play_slot(struct play_pass *play, struct prg_folder_slot *slot, struct prg_error *err)
-{
-    prg_auto_arena arena = {0};
-    struct prg_kubelet_play result;
-    int rc = PRG_OK;
-    if (!slot->rendered) // a pod that went with its owner's last template
-        return PRG_OK;
-    prg_kubelet_play(&arena, &slot->key, slot->object, prg_folder_now_ns(play->pass->c), &result);
-    if (!result.status)
-        return PRG_OK;
-    if (result.pods) {
-        cJSON *pod;
-        prg_json_each (pod, result.pods)
-            if (rc == PRG_OK)
-                rc = play_write_pod(play, pod, err);
-        if (rc == PRG_OK)
-            rc = play_remove_pods(play, slot, result.pods, err);
-    }
-    return rc == PRG_OK ? play_write_status(play, slot, result.status, err) : rc;
-}
-
-static void play_kubelet(struct pass *pass)
-{
-    struct prg_catalog *c = pass->c;
-    struct play_pass play = {.pass = pass};
-    struct prg_error err = {0};
-    const struct prg_map_entry *entry;
-    if (!c->options.play_kubelet || !c->is_play_due || pass->rc != PRG_OK)
-        return;
-    prg_map_init(&play.pods);
-    prg_vec_init(&play.slots);
-    play_gather(&play);
-    for (size_t i = 0; i < play.slots.count && pass->rc == PRG_OK; i++)
-        if (play_slot(&play, play.slots.items[i], &err) != PRG_OK)
-            note_error(pass, &err);
-    for (size_t i = 0; (entry = prg_map_next(&play.pods, &i));) {
-        prg_vec_release(entry->value);
-        free(entry->value);
-    }
-    prg_map_release(&play.pods);
-    prg_vec_release(&play.slots);
-    c->is_play_due = pass->rc != PRG_OK;
-}
-
 // ---- passes ----
 
-static void report(struct pass *pass, prg_store_watch_fn changed, void *ctx)
+static void report(struct prg_sync *pass, prg_store_watch_fn changed, void *ctx)
 {
     for (size_t i = 0; i < pass->touched.count; i++) {
         struct prg_folder_slot *slot = pass->touched.items[i];
@@ -687,11 +452,12 @@ static void report(struct pass *pass, prg_store_watch_fn changed, void *ctx)
     }
 }
 
-static void pass_release(struct pass *pass)
+static void pass_release(struct prg_sync *pass)
 {
     for (size_t i = 0; i < pass->changes.count; i++) {
         struct change *change = pass->changes.items[i];
         prg_folder_content_release(&change->fresh);
+        free(change->err);
         free(change);
     }
     prg_vec_release(&pass->changes);
@@ -700,9 +466,9 @@ static void pass_release(struct pass *pass)
     prg_map_release(&pass->unreadable);
 }
 
-static void pass_init(struct pass *pass, struct prg_catalog *c)
+static void pass_init(struct prg_sync *pass, struct prg_catalog *c)
 {
-    *pass = (struct pass){.c = c};
+    *pass = (struct prg_sync){.c = c};
     prg_vec_init(&pass->changes);
     prg_vec_init(&pass->touched);
     prg_vec_init(&pass->grave);
@@ -710,7 +476,7 @@ static void pass_init(struct pass *pass, struct prg_catalog *c)
 }
 
 // Scans and reads; what could not be read is noted.
-static void read_folder(struct pass *pass, bool tidy)
+static void read_folder(struct prg_sync *pass, bool tidy)
 {
     if (scan(pass, tidy) != PRG_OK)
         return;
@@ -725,7 +491,7 @@ static void read_folder(struct pass *pass, bool tidy)
 
 int prg_folder_open(struct prg_catalog *c, struct prg_error *err)
 {
-    struct pass pass;
+    struct prg_sync pass;
     pass_init(&pass, c);
     read_folder(&pass, true);
     report(&pass, NULL, NULL);
@@ -738,12 +504,12 @@ int prg_folder_open(struct prg_catalog *c, struct prg_error *err)
 
 int prg_folder_refresh(struct prg_catalog *c, prg_store_watch_fn changed, void *ctx, struct prg_error *err)
 {
-    struct pass pass;
+    struct prg_sync pass;
     pass_init(&pass, c);
     read_folder(&pass, false);
     if (pass.rc == PRG_OK) {
-        collect(&pass);
-        play_kubelet(&pass);
+        prg_sync_collect(&pass);
+        prg_sync_play(&pass);
     }
     report(&pass, changed, ctx);
     int rc = pass.rc;
