@@ -32,8 +32,13 @@ struct prg_error {
 };
 
 // Both return err->code. err may be NULL (then only the code is returned).
+#ifndef __clang_analyzer__
 #define prg_fail(err, code, ...) prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__)
 #define prg_wrap(err, ...) prg_error_wrap((err), __FILE__, __LINE__, __VA_ARGS__)
+#else // an analyzer sees one file at a time and would take either for PRG_OK, then find results unset
+#define prg_fail(err, code, ...) (prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__), (int)(code))
+#define prg_wrap(err, ...) (prg_error_wrap((err), __FILE__, __LINE__, __VA_ARGS__), (int)PRG_INVALID)
+#endif
 int prg_error_set(struct prg_error *err, enum prg_code code, const char *file, int line, const char *format, ...)
     PRG_PRINTF(5, 6);
 int prg_error_wrap(struct prg_error *err, const char *file, int line, const char *format, ...) PRG_PRINTF(4, 5);
