@@ -197,6 +197,9 @@ static void the_largest_amounts_stay_exact(void **state)
     assert_string_equal(prg_quantity_print(&arena, &sum), "1e60");
     struct prg_quantity difference = prg_quantity_sub(&sum, &big);
     assert_string_equal(prg_quantity_print(&arena, &difference), "1n");
+    assert_string_equal(canonical(prg_arena_printf(&arena, "-%0700dEi", 0)), "0");
+    assert_string_equal(canonical("1000000000000000000000000000000000000000000000000000000000000000000Ki"),
+                        "9223372036854775807");
     // 1000 digits that come to almost nothing.
     assert_string_equal(canonical(prg_arena_printf(&arena, "0.%0997d", 1)), "1n");
     assert_string_equal(canonical(prg_arena_printf(&arena, "0.%0990dEi", 1)), "1n");

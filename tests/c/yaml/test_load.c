@@ -330,6 +330,12 @@ static void errors_name_file_line_and_column_and_say_what_to_do(void **state)
     assert_refused("a: !!binary x\n", "f.yaml:1:4: the value of !!binary is not base64");
     assert_refused("a: !!binary aGk==\n", "is not base64");
     assert_refused("a: !!binary /w==\n", "the value of !!binary is not text (UTF-8)");
+    static const char *const not_utf8[] = {"wIA=", "4ICA", "7aCA", "8ICAgA==", "9JCAgA==", "9YCAgA==", "w0E=", "4oI="};
+    for (size_t i = 0; i < PRG_COUNT(not_utf8); i++)
+        assert_refused(prg_arena_printf(&arena, "a: !!binary %s\n", not_utf8[i]), "is not text (UTF-8)");
+    assert_loads("a: !!binary |\n  w6nigqw=\nb: !!binary 8J+YgA==\n", "{\"a\": \"é€\", \"b\": \"\xf0\x9f\x98\x80\"}");
+    assert_refused("a: !!int a long text with é in it that is not shown whole\n", "...' is not a !!int");
+    assert_refused("é: @\n", "f.yaml:1:4: no text can begin with this character");
     assert_refused("a: 1\n--- b: 2\n x: 1", "f.yaml:2:");
     assert_refused("--- [a]\nb\n", "f.yaml:2:1: the document has ended, but more text follows");
 }
