@@ -130,6 +130,13 @@ static unsigned column_of_quoted(const struct prg_source *source, unsigned line,
     return column;
 }
 
+// A goto without its label is only noticed at the end of the block; the message ends with where it stands.
+static unsigned line_of_goto(const char *message, unsigned line)
+{
+    const char *found = strstr(message, " for <goto> at line ");
+    return found ? (unsigned)strtoul(found + strlen(" for <goto> at line "), NULL, 10) : line;
+}
+
 // message: Lua's, without its "FILE:LINE: ".
 static struct prg_source_place place_of_error(const struct prg_source *source, const struct reader *reader,
                                               unsigned line, const char *message)
@@ -140,7 +147,15 @@ static struct prg_source_place place_of_error(const struct prg_source *source, c
     for (const char *p = strstr(message, near); p; p = strstr(p + 1, near))
         token = p + sizeof(near) - 1;
     if (token && length && message[length - 1] == '\'') {
-        size_t at = find_back(source, end, token, (size_t)(message + length - 1 - token));
+        size_t token_length = (size_t)(message + length - 1 - token);
+        char byte;
+        if (token[0] == '<' && token[1] == '\\' &&
+            token[token_length - 1] == '>') { // '<\195>': a byte that has no face
+            byte = (char)strtoul(token + 2, NULL, 10);
+            token = &byte;
+            token_length = 1;
+        }
+        size_t at = find_back(source, end, token, token_length);
         struct prg_source_place place = place_at(source, at);
         if (place.line == line)
             return place;
@@ -148,6 +163,7 @@ static struct prg_source_place place_of_error(const struct prg_source *source, c
     }
     if (length >= 10 && strcmp(message + length - 10, "near <eof>") == 0)
         return place_at(source, source->length);
+    line = line_of_goto(message, line);
     return (struct prg_source_place){line, column_of_quoted(source, line, message)};
 }
 

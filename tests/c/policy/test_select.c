@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_select.c: runtime selection: the shipped rules on built candidates, and what other policies can do with it.
+#include "policy_support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct choice {
+    struct prg_selection selection;
+    struct prg_error err;
+    int rc;
+};
+
+// One candidate per object of the list: {name, scope?, created?, protocol?, match?, spec}.
+static struct prg_candidate *candidates_of(struct prg_arena *arena, const cJSON *list, size_t *ret_count)
+{
+    struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, prg_json_count(list) + 1);
+    const cJSON *item;
+    int64_t protocol;
+    *ret_count = 0;
+    prg_json_each (item, list) {
+        struct prg_candidate *candidate = &candidates[(*ret_count)++];
+        const cJSON *match = prg_json_get(item, "match");
+        candidate->name = prg_json_get_text(item, "name");
+        candidate->is_cluster = prg_text_equal(prg_json_get_text(item, "scope"), "cluster");
+        candidate->object = item;
+        candidate->created = prg_json_get_text(item, "created") ? prg_json_get_text(item, "created") : "";
+        candidate->protocol = prg_json_get_int64(item, "protocol", &protocol) ? (int)protocol : 5;
+        candidate->match.present = match != NULL;
+        candidate->match.name = prg_json_get_text(match, "name");
+        candidate->match.version = prg_json_get_text(match, "version");
+        candidate->match.auto_select = prg_json_get_true(match, "autoSelect");
+        candidate->match.has_priority = prg_json_get_int64(match, "priority", &candidate->match.priority);
+    }
+    return candidates;
+}
+
+static struct prg_runtime_request default_request(struct prg_arena *arena)
+{
+    return (struct prg_runtime_request){.service =
+                                            json_of(arena, "{'metadata': {'name': 's', 'labels': {'pin': 'b'}}}"),
+                                        .model = json_of(arena, "{'modelFormat': {'name': 'sklearn'}}"),
+                                        .format_name = "sklearn",
+                                        .protocol = "v1"};
+}
+
+static struct choice choose(struct prg_arena *arena, struct prg_policy_set *set,
+                            const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count)
+{
+    const struct prg_decider *decide = prg_policy_set_decider(set);
+    struct prg_decision_context context = {
+        .arena = arena, .service = request->service, .config = json_of(arena, "{}"), .compat = json_of(arena, "{}")};
+    struct choice choice = {.rc = PRG_OK};
+    assert_ok(decide->begin(decide->ctx, &context, &choice.err), &choice.err);
+    choice.rc = decide->select(decide->ctx, request, candidates, count, &choice.selection, &choice.err);
+    decide->end(decide->ctx);
+    return choice;
+}
+
+// The names in order, "a b c", then "> chosen".
+static const char *order_text(struct prg_arena *arena, const struct choice *choice)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    assert_ok(choice->rc, &choice->err);
+    for (size_t i = 0; i < choice->selection.count; i++)
+        prg_strbuf_printf(&text, "%s ", choice->selection.ordered[i]->name);
+    prg_strbuf_printf(&text, "> %s", choice->selection.chosen ? choice->selection.chosen->name : "none");
+    return prg_arena_strdup(arena, text.text);
+}
+
+// ---- accept ----
+
+struct accept_case {
+    const char *about, *candidate, *request; // request: which fields differ from the default
+    const char *code, *reason;               // NULL: accepted
+};
+
+static const struct accept_case accept_cases[] = {
+    {"an entry that fits", "{'match': {'name': 'sklearn', 'autoSelect': true}}", "", NULL, NULL},
+    {"disabled", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'disabled': true}}", "", "disabled",
+     "the runtime is disabled"},
+    {"disabled but named", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'disabled': true}}", "named",
+     "disabled", "the runtime is disabled"},
+    {"disabled: false", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'disabled': false}}", "", NULL,
+     NULL},
+    {"other formats", "{'spec': {'supportedModelFormats': [{'name': 'xgboost', 'version': '1'}, {'name': 'onnx'}]}}",
+     "", "format", "asked for sklearn, the runtime offers xgboost 1, onnx"},
+    {"no formats", "{'spec': {}}", "", "format", "asked for sklearn, the runtime offers nothing"},
+    {"formats null", "{'spec': {'supportedModelFormats': null}}", "", "format", "the runtime offers nothing"},
+    {"another version", "{'spec': {'supportedModelFormats': [{'name': 'sklearn', 'version': '1'}]}}", "version",
+     "version", "asked for sklearn 2, the runtime offers sklearn 1"},
+    {"not for automatic selection", "{'match': {'name': 'sklearn', 'autoSelect': false}}", "", "auto_select",
+     "the entry for sklearn is not for automatic selection (autoSelect)"},
+    {"named needs no autoSelect", "{'match': {'name': 'sklearn', 'autoSelect': false}}", "named", NULL, NULL},
+    {"protocol spoken",
+     "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'protocolVersions': ['v2', 'v1']}}", "", NULL, NULL},
+    {"protocol not spoken",
+     "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'protocolVersions': ['v2', 'grpc-v2']}}", "",
+     "protocol", "asked for protocol v1, the runtime speaks v2, grpc-v2"},
+    {"protocols empty", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'protocolVersions': []}}", "",
+     NULL, NULL},
+    {"protocols null", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'protocolVersions': null}}", "",
+     NULL, NULL},
+    {"named, no protocol asked", "{'match': {'name': 'sklearn'}, 'spec': {'protocolVersions': ['v2']}}", "named", NULL,
+     NULL},
+    {"named, protocol asked", "{'match': {'name': 'sklearn'}, 'spec': {'protocolVersions': ['v2']}}", "named given",
+     "protocol", "asked for protocol v1, the runtime speaks v2"},
+    {"named: protocol before format", "{'spec': {'protocolVersions': ['v2']}}", "named given", "protocol", "v2"},
+    {"multi-model runtime", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'multiModel': true}}", "",
+     "multi_model", "the runtime is multi-model, the service has one model"},
+    {"multi-model service", "{'match': {'name': 'sklearn', 'autoSelect': true}}", "multi_model", "multi_model",
+     "the service is multi-model, the runtime serves one model"},
+    {"both multi-model", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'multiModel': true}}",
+     "multi_model", NULL, NULL},
+    {"named multi-model runtime", "{'match': {'name': 'sklearn'}, 'spec': {'multiModel': true}}", "named", NULL, NULL},
+    {"workerSpec in the runtime", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'workerSpec': {}}}", "",
+     "multi_node", "the runtime has a workerSpec, the service has none"},
+    {"workerSpec null", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'workerSpec': null}}", "", NULL,
+     NULL},
+    {"workerSpec in the service", "{'match': {'name': 'sklearn', 'autoSelect': true}}", "multi_node", "multi_node",
+     "the service has a workerSpec, the runtime has none"},
+    {"both with workerSpec", "{'match': {'name': 'sklearn', 'autoSelect': true}, 'spec': {'workerSpec': {}}}",
+     "multi_node", NULL, NULL},
+    {"named and multi-node", "{'match': {'name': 'sklearn'}}", "named multi_node", NULL, NULL},
+};
+
+static void shipped_accept_follows_the_rules(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_policy_set *set = load_set(NULL);
+    for (size_t i = 0; i < PRG_COUNT(accept_cases); i++) {
+        const struct accept_case *c = &accept_cases[i];
+        struct prg_runtime_request request = default_request(arena);
+        cJSON *object = json_of(arena, c->candidate), *list = prg_json_array(arena);
+        size_t count;
+        prg_json_set_string(arena, object, "name", "rt");
+        prg_json_append(list, object);
+        request.named = strstr(c->request, "named") != NULL;
+        request.protocol_given = strstr(c->request, "given") != NULL;
+        request.multi_model = strstr(c->request, "multi_model") != NULL;
+        request.multi_node = strstr(c->request, "multi_node") != NULL;
+        request.format_version = strstr(c->request, "version") ? "2" : NULL;
+        struct prg_candidate *candidates = candidates_of(arena, list, &count);
+        struct choice choice = choose(arena, set, &request, candidates, count);
+        assert_ok(choice.rc, &choice.err);
+        if (candidates[0].accepted != !c->code || !prg_text_equal(candidates[0].code, c->code))
+            print_error("%s: code %s\n", c->about, candidates[0].code ? candidates[0].code : "none");
+        assert_int_equal(candidates[0].accepted, !c->code);
+        assert_true(prg_text_equal(candidates[0].code, c->code));
+        if (c->reason)
+            assert_text_has(candidates[0].reason, c->reason);
+        else
+            assert_null(candidates[0].reason);
+        assert_string_equal(choice.selection.accept.file, "shipped/runtime_selection.lua");
+        assert_string_equal(choice.selection.accept.function, "accept");
+        assert_true(choice.selection.accept.line > 1);
+    }
+    prg_policy_set_unref(set);
+}
+
+// ---- order ----
+
+static const char order_list[] =
+    "[{'name': 'h', 'scope': 'cluster', 'protocol': 1, 'created': '2026-01-01T00:00:00Z', 'match': {'name': 'sklearn', "
+    "'autoSelect': true, 'priority': 9}},"
+    "{'name': 'e', 'protocol': 2, 'created': '2026-01-01T00:00:00Z', 'match': {'name': 'sklearn', 'autoSelect': true}},"
+    "{'name': 'd', 'protocol': 1, 'match': {'name': 'sklearn', 'autoSelect': true, 'priority': -3}},"
+    "{'name': 'c', 'protocol': 2, 'match': {'name': 'sklearn', 'autoSelect': true, 'priority': 2}},"
+    "{'name': 'a', 'protocol': 1, 'created': '2026-02-01T00:00:00Z', 'match': {'name': 'sklearn', 'autoSelect': true, "
+    "'priority': 2}},"
+    "{'name': 'b', 'protocol': 1, 'created': '2026-01-31T23:30:00+01:00', 'match': {'name': 'sklearn', 'autoSelect': "
+    "true, "
+    "'priority': 2}},"
+    "{'name': 'b2', 'protocol': 1, 'created': '2026-01-31T22:30:00Z', 'match': {'name': 'sklearn', 'autoSelect': true, "
+    "'priority': 2}},"
+    "{'name': 'f', 'protocol': 2, 'match': {'name': 'sklearn', 'autoSelect': true}},"
+    "{'name': 'g', 'protocol': 5, 'match': {'name': 'sklearn', 'autoSelect': true}},"
+    "{'name': 'x', 'spec': {'disabled': true}, 'match': {'name': 'sklearn', 'autoSelect': true}}]";
+
+static void shuffle(struct prg_candidate *candidates, size_t count, unsigned seed)
+{
+    for (size_t i = count; i > 1; i--) {
+        seed = seed * 1103515245u + 12345u;
+        size_t other = (seed >> 16) % i;
+        struct prg_candidate swapped = candidates[i - 1];
+        candidates[i - 1] = candidates[other];
+        candidates[other] = swapped;
+    }
+}
+
+static void shipped_order_is_that_of_the_rules_whatever_the_input_order(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_policy_set *set = load_set(NULL);
+    struct prg_runtime_request request = default_request(arena);
+    for (unsigned seed = 0; seed < 20; seed++) {
+        size_t count;
+        struct prg_candidate *candidates = candidates_of(arena, json_of(arena, order_list), &count);
+        shuffle(candidates, count, seed);
+        struct choice choice = choose(arena, set, &request, candidates, count);
+        assert_string_equal(order_text(arena, &choice), "a b b2 c d e f g h > a");
+        assert_null(choice.selection.choose.function);
+        assert_string_equal(choice.selection.before.function, "before");
+    }
+    prg_policy_set_unref(set);
+}
+
+static void no_candidates_or_none_accepted_choose_nothing(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_policy_set *set = load_set(NULL);
+    struct prg_runtime_request request = default_request(arena);
+    size_t count;
+    struct choice choice = choose(arena, set, &request, NULL, 0);
+    assert_string_equal(order_text(arena, &choice), "> none");
+    struct prg_candidate *candidates = candidates_of(arena, json_of(arena, "[{'name': 'a'}, {'name': 'b'}]"), &count);
+    choice = choose(arena, set, &request, candidates, count);
+    assert_string_equal(order_text(arena, &choice), "> none");
+    prg_policy_set_unref(set);
+}
+
+// ---- other policies ----
+
+// The order that a policy's file gives the list above, or the error.
+static const char *order_with(struct prg_arena *arena, const char *body)
+{
+    const char *lua = prg_arena_printf(arena, "local M = { api = 'runtime_selection/v1' }\n%s\nreturn M\n", body);
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_runtime_request request = default_request(arena);
+    size_t count;
+    struct prg_candidate *candidates = candidates_of(arena, json_of(arena, order_list), &count);
+    struct choice choice = choose(arena, set, &request, candidates, count);
+    const char *text;
+    if (choice.rc == PRG_OK) {
+        text = order_text(arena, &choice);
+        if (choice.selection.reason)
+            text = prg_arena_printf(arena, "%s (%s)", text, choice.selection.reason);
+    } else {
+        char line[PRG_ERROR_LINE];
+        text = prg_arena_strdup(arena, prg_error_text(&choice.err, line, sizeof(line)));
+    }
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+    return text;
+}
+
+static void an_overlay_answers_for_the_functions_it_has(void **state)
+{
+    struct prg_arena *arena = *state;
+    assert_string_equal(order_with(arena, ""), "a b b2 c d e f g h > a");
+    assert_string_equal(order_with(arena, "function M.before(a, b) return a.name > b.name end"),
+                        "h g f e d c b2 b a > h");
+    assert_string_equal(order_with(arena, "function M.accept(c) return c.name < 'd', 'too late' end"), "a b b2 c > a");
+    assert_string_equal(order_with(arena, "function M.accept(c) return c.name < 'd' end\n"
+                                          "function M.before(a, b) return a.name > b.name end"),
+                        "c b2 b a > c");
+}
+
+static void candidates_that_before_holds_equal_stay_in_the_default_order(void **state)
+{
+    assert_string_equal(order_with(*state, "function M.before() return false end"), "a b b2 c d e f g h > a");
+    assert_string_equal(order_with(*state, "function M.before(a, b) return a.protocol > b.protocol end"),
+                        "g c e f a b b2 d h > g");
+}
+
+static void a_before_that_is_no_order_cannot_hurt(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *text = order_with(arena, "function M.before() return true end");
+    assert_int_equal(strlen(text), strlen("a b b2 c d e f g h > a"));
+    text = order_with(arena, "local n = 0\nfunction M.before(a, b) n = n * 7 + #a.name + 1 return n % 3 == 0 end");
+    for (const char *name = "abcdefgh"; *name; name++)
+        assert_non_null(strchr(text, *name));
+}
+
+static void choose_overrides_the_first(void **state)
+{
+    struct prg_arena *arena = *state;
+    assert_string_equal(order_with(arena,
+                                   "function M.choose(list, request) return request.service.metadata.labels.pin, "
+                                   "'pinned among ' .. #list end"),
+                        "a b b2 c d e f g h > b (pinned among 9)");
+    assert_string_equal(order_with(arena, "function M.choose() return nil end"), "a b b2 c d e f g h > a");
+    assert_text_has(order_with(arena, "function M.choose() return 'x' end"),
+                    "/runtime_selection.lua:2: it chose 'x', which is none of the accepted candidates");
+    assert_text_has(order_with(arena, "function M.choose() return 7 end"), "the name must be a text, not number");
+}
+
+static void candidates_have_the_fields_of_the_contract(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *body =
+        "function M.accept(c, r)\n"
+        "  if c.name == 'h' then\n"
+        "    assert(c.scope == 'cluster' and c.object.name == 'h' and c.protocol == 1)\n"
+        "    assert(c.match.name == 'sklearn' and c.match.autoSelect == true and c.match.priority == 9)\n"
+        "    assert(c.match.version == nil and c.created == '2026-01-01T00:00:00Z')\n"
+        "    assert(not pcall(function() c.name = 'y' end) and c.name == 'h')\n"
+        "    assert(not pcall(function() c.match.priority = 1 end))\n"
+        "  end\n"
+        "  if c.name == 'x' then assert(c.spec.disabled and c.object.spec == c.spec) end\n"
+        "  if c.name == 'd' then assert(c.created == '' and c.match.priority == -3) end\n"
+        "  if c.name == 'b' then assert(c.created == '2026-01-31T22:30:00Z') end\n"
+        "  assert(r.format.name == 'sklearn' and r.format.version == nil and r.protocol == 'v1')\n"
+        "  assert(r.protocol_given == false and r.named == false and r.multi_node == false)\n"
+        "  assert(r.model.modelFormat.name == 'sklearn' and r.service.metadata.name == 's')\n"
+        "  assert(r.namespace == nil and r.multi_model == false)\n"
+        "  return true\n"
+        "end";
+    assert_string_equal(order_with(arena, body), "a b b2 c d e f g x h > a");
+}
+
+static void errors_name_policy_function_place_and_candidate(void **state)
+{
+    struct prg_arena *arena = *state;
+    static const struct {
+        const char *body, *error;
+    } cases[] = {
+        {"function M.accept(c)\n  return c.spec.none.x == 1\nend",
+         "runtime_selection.lua:3: attempt to index a nil value (field 'none')"},
+        {"function M.accept(c) return 1 end", "runtime_selection.lua:2: the answer must be true or false, not number"},
+        {"function M.accept(c) return nil, 'x' end", "the answer must be true or false, not nil"},
+        {"function M.accept(c) return false, 7 end", "the reason must be a text, not number"},
+        {"function M.accept(c) return false, 'x', 'nope' end",
+         "the code of a refusal must be disabled, format, version, auto_select, protocol, multi_model, multi_node or "
+         "other, not nope"},
+        {"function M.accept(c) return false, '\\xff' end", "the reason must be UTF-8 without NUL bytes"},
+        {"function M.before(a, b) return a.priority < b.priority end", "attempt to compare two nil values"},
+        {"function M.before(a, b) return 1 end", "the answer must be true or false, not number"},
+        {"function M.before(a, b) while true do end end", "stopped: it "},
+    };
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        const char *text = order_with(arena, cases[i].body);
+        assert_text_has(text, strstr(cases[i].body, "accept")
+                                  ? "policy runtime_selection, function accept: candidate '"
+                                  : "policy runtime_selection, function before: candidate '");
+        assert_text_has(text, cases[i].error);
+    }
+}
+
+static void a_refusal_without_a_code_is_other(void **state)
+{
+    struct prg_arena *arena = *state;
+    char *folder = policy_folder(arena, "runtime_selection.lua",
+                                 "return { api = 'runtime_selection/v1', accept = function() return false end }", NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_runtime_request request = default_request(arena);
+    size_t count;
+    struct prg_candidate *candidates = candidates_of(arena, json_of(arena, "[{'name': 'a'}]"), &count);
+    struct choice choice = choose(arena, set, &request, candidates, count);
+    assert_ok(choice.rc, &choice.err);
+    assert_string_equal(candidates[0].code, "other");
+    assert_null(candidates[0].reason);
+    assert_string_equal(choice.selection.accept.file, prg_arena_printf(arena, "%s/runtime_selection.lua", folder));
+    assert_string_equal(choice.selection.before.file, "shipped/runtime_selection.lua");
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+static void nothing_is_kept_between_calls(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *lua =
+        "local M = { api = 'runtime_selection/v1' }\n"
+        "local seen = 0\n"
+        "function M.accept() seen = seen + 1 count = (count or 0) + 1 return false, seen .. ' ' .. count end\n"
+        "return M\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_runtime_request request = default_request(arena);
+    for (int i = 0; i < 3; i++) {
+        size_t count;
+        struct prg_candidate *candidates = candidates_of(arena, json_of(arena, "[{'name': 'a'}]"), &count);
+        struct choice choice = choose(arena, set, &request, candidates, count);
+        assert_ok(choice.rc, &choice.err);
+        assert_string_equal(candidates[0].reason, "1 1");
+    }
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+static void many_candidates_are_sorted_with_few_questions(void **state)
+{
+    enum { COUNT = 1000 };
+    struct prg_arena *arena = *state;
+    const char *lua = "local M = { api = 'runtime_selection/v1' }\n"
+                      "function M.accept() return true end\n"
+                      "function M.before(a, b) return a.name > b.name end\n"
+                      "return M\n";
+    char *folder =
+        policy_folder(arena, "runtime_selection.lua", lua, "policies.yaml", "limits: {steps: 1000000}\n", NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_runtime_request request = default_request(arena);
+    struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        candidates[i].name = prg_arena_printf(arena, "%04d", i * 7919 % COUNT);
+        candidates[i].object = json_of(arena, "{}");
+        candidates[i].created = "";
+    }
+    struct choice choice = choose(arena, set, &request, candidates, COUNT);
+    assert_ok(choice.rc, &choice.err);
+    for (int i = 0; i < COUNT; i++)
+        assert_string_equal(choice.selection.ordered[i]->name, prg_arena_printf(arena, "%04d", COUNT - 1 - i));
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped_accept_follows_the_rules),
+        cmocka_unit_test(shipped_order_is_that_of_the_rules_whatever_the_input_order),
+        cmocka_unit_test(no_candidates_or_none_accepted_choose_nothing),
+        cmocka_unit_test(an_overlay_answers_for_the_functions_it_has),
+        cmocka_unit_test(candidates_that_before_holds_equal_stay_in_the_default_order),
+        cmocka_unit_test(a_before_that_is_no_order_cannot_hurt),
+        cmocka_unit_test(choose_overrides_the_first),
+        cmocka_unit_test(candidates_have_the_fields_of_the_contract),
+        cmocka_unit_test(errors_name_policy_function_place_and_candidate),
+        cmocka_unit_test(a_refusal_without_a_code_is_other),
+        cmocka_unit_test(nothing_is_kept_between_calls),
+        cmocka_unit_test(many_candidates_are_sorted_with_few_questions),
+    };
+    return cmocka_run_group_tests(tests, set_up_arena, tear_down_arena);
+}
