@@ -66,7 +66,7 @@ static bool find_word(const char *text, size_t length, struct prg_yaml_scalar *r
     if (length > LONGEST_WORD)
         return false;
     for (size_t i = 0; i < PRG_COUNT(words); i++) {
-        if (strcmp(words[i].word, text) != 0)
+        if (words[i].word[0] != *text || strcmp(words[i].word, text) != 0)
             continue;
         ret->type = words[i].type;
         ret->boolean = words[i].boolean;
