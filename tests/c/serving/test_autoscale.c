@@ -65,22 +65,25 @@ static void hpa_metrics_come_from_the_list_or_from_the_scale_target(void **state
              "memory", "{'type': 'Utilization', 'averageUtilization': 70}") "]}}",
          "[" METRIC("cpu", "{'type': 'Utilization', 'averageUtilization': 80}") "," METRIC(
              "memory", "{'type': 'Utilization', 'averageUtilization': 70}") "]"},
-        {"{'autoScaling': {'metrics': [" METRIC("memory", "{'type': 'Utilization'}") "," METRIC(
+        {"{'autoScaling': {'metrics': [" METRIC(
              "memory",
-             "{'type': "
-             "'AverageValu"
-             "e', "
-             "'averageValu"
-             "e': "
-             "'2048Mi'}") "," METRIC("memory", "{'type': 'AverageValue', 'averageValue': 5}") "," METRIC("memory",
-                                                                                                         "{'type': "
-                                                                                                         "'AverageValue"
-                                                                                                         "'}") "," METRIC("memory",
-                                                                                                                          "{'type':"
-                                                                                                                          " 'Value'"
-                                                                                                                          ", "
-                                                                                                                          "'value':"
-                                                                                                                          " '1'}") "]}}",
+             "{'type': 'Utilization'}") "," METRIC("memory",
+                                                   "{'type': "
+                                                   "'AverageValu"
+                                                   "e', "
+                                                   "'averageValu"
+                                                   "e': "
+                                                   "'2048Mi'}") "," METRIC("memory",
+                                                                           "{'type': 'AverageValue', 'averageValue': "
+                                                                           "5}") "," METRIC("memory",
+                                                                                            "{'type': "
+                                                                                            "'AverageValue"
+                                                                                            "'}") "," METRIC("memory",
+                                                                                                             "{'type':"
+                                                                                                             " 'Value'"
+                                                                                                             ", "
+                                                                                                             "'value':"
+                                                                                                             " '1'}") "]}}",
          "[" METRIC("memory", "{'type': 'Utilization'}") "," METRIC(
              "memory",
              "{'type': 'AverageValue', 'averageValue': "
@@ -192,6 +195,19 @@ static void a_query_for_opentelemetry_is_narrowed_to_the_deployment(void **state
     assert_string_equal(prg_json_get_text(metadata, "scalerAddress"), "conf:1");
     assert_string_equal(prg_json_get_text(metadata, "targetValue"), "4");
     assert_string_equal(prg_json_get_text(metadata, "operationOverTime"), "avg");
+    fx_free(fx);
+}
+
+static void a_broken_opentelemetry_section_is_an_error_of_pod_metrics(void **state)
+{
+    (void)state;
+    struct fx *fx =
+        fx_new(&prg_compat_kserve, "{'autoScaling': {'metrics': [{'type': 'PodMetric', 'podmetric': {'metric': {}}}]}}",
+               CLASS("keda"), NULL);
+    struct prg_scaler scaler;
+    fx_configure(fx, "{'opentelemetryCollector': {'metricScalerEndpoint': 5}}");
+    assert_int_equal(prg_render_scaler(&fx->s, &fx->w, &scaler, &fx->err), PRG_INVALID);
+    assert_error_has(&fx->err, "metricScalerEndpoint must be a string");
     fx_free(fx);
 }
 
@@ -400,6 +416,7 @@ int main(void)
         cmocka_unit_test(keda_keeps_a_minimum_of_zero),
         cmocka_unit_test(triggers_keep_quantities_as_they_were_written),
         cmocka_unit_test(a_query_for_opentelemetry_is_narrowed_to_the_deployment),
+        cmocka_unit_test(a_broken_opentelemetry_section_is_an_error_of_pod_metrics),
         cmocka_unit_test(stabilization_windows_come_from_the_service_first),
         cmocka_unit_test(a_broken_autoscaler_section_matters_only_when_it_is_needed),
         cmocka_unit_test(a_collector_is_made_for_named_metrics_of_opentelemetry_only),

@@ -119,6 +119,16 @@ static void the_newest_pod_decides(void **state)
           PENDING);
 }
 
+static void a_pod_without_creation_time_is_the_oldest(void **state)
+{
+    (void)state;
+    check(&prg_compat_kserve, NULL,
+          "[{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'x', 'namespace': 'ns', 'labels': {'app': "
+          "'isvc.m-predictor'}}, 'status': " SERVER("'state': {'terminated': {'reason': 'Error'}}") "}," POD(
+              "a", "01", SERVER("'state': {'running': {}}")) "]",
+          PENDING);
+}
+
 static void the_original_answer_to_oom_and_image_pulls_is_pending(void **state)
 {
     (void)state;
@@ -256,6 +266,7 @@ int main(void)
         cmocka_unit_test(an_initializer_that_runs_again_is_asked_about_later),
         cmocka_unit_test(failures_carry_message_and_exit_code),
         cmocka_unit_test(the_newest_pod_decides),
+        cmocka_unit_test(a_pod_without_creation_time_is_the_oldest),
         cmocka_unit_test(the_original_answer_to_oom_and_image_pulls_is_pending),
         cmocka_unit_test(mended_they_are_failures_with_their_reason),
         cmocka_unit_test(a_completed_server_is_pending_in_both_answers),

@@ -94,6 +94,15 @@ static void head_and_workers_get_headless_services_with_the_head_labels(void **s
     fx_free(fx);
 }
 
+static void without_a_generation_label_the_names_end_in_a_hyphen_as_in_the_original(void **state)
+{
+    (void)state;
+    struct fx *fx = fx_new(&prg_compat_kserve, NULL, NULL, NULL);
+    fx->w.worker_pod_spec = prg_json_object(&fx->arena);
+    assert_string_equal(prg_meta_name(prg_json_item(prg_render_services(&fx->s, &fx->w), 1)), "m-head-");
+    fx_free(fx);
+}
+
 static void a_stored_service_is_changed_by_ports_and_selector_only(void **state)
 {
     (void)state;
@@ -145,6 +154,7 @@ int main(void)
         cmocka_unit_test(without_containers_there_are_no_ports),
         cmocka_unit_test(only_the_configuration_makes_the_predictor_service_headless),
         cmocka_unit_test(head_and_workers_get_headless_services_with_the_head_labels),
+        cmocka_unit_test(without_a_generation_label_the_names_end_in_a_hyphen_as_in_the_original),
         cmocka_unit_test(a_stored_service_is_changed_by_ports_and_selector_only),
         cmocka_unit_test(stopping_removes_the_services_that_are_controlled_by_the_service),
     };

@@ -236,6 +236,17 @@ static void stopping_clears_the_status_and_says_what_was_running(void **state)
     fx_free(fx);
 }
 
+static void stopping_what_never_ran_says_so(void **state)
+{
+    (void)state;
+    struct fx *fx = new_fx("{'clusterServingRuntimeName': 'crt'}", NULL);
+    prg_status_stopped(&fx->s);
+    assert_string_equal(
+        prg_json_get_text(fx_event(fx, "Stopped"), "message"),
+        "stopped by annotation serving.kserve.io/stop; was not ready on runtime crt with 0 ready copies");
+    fx_free(fx);
+}
+
 static void a_service_that_is_stopped_already_is_left_as_it_is(void **state)
 {
     (void)state;
@@ -264,6 +275,7 @@ int main(void)
         cmocka_unit_test(an_earlier_url_stays_while_the_predictor_is_not_ready),
         cmocka_unit_test(two_deployments_count_only_where_both_say_something),
         cmocka_unit_test(stopping_clears_the_status_and_says_what_was_running),
+        cmocka_unit_test(stopping_what_never_ran_says_so),
         cmocka_unit_test(a_service_that_is_stopped_already_is_left_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
