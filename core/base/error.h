@@ -16,6 +16,13 @@ enum prg_code {
     PRG_POLICY = -6,   // a policy failed while deciding
 };
 
+// Inline, so that the compiler sees that the answer of prg_fail is not PRG_OK.
+static inline int prg_failed(int set, enum prg_code code)
+{
+    (void)set;
+    return (int)code;
+}
+
 #define PRG_ERROR_FRAMES 8
 #define PRG_ERROR_TEXT 400
 
@@ -33,7 +40,7 @@ struct prg_error {
 
 // Both return err->code. err may be NULL (then only the code is returned).
 #ifndef __clang_analyzer__
-#define prg_fail(err, code, ...) prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__)
+#define prg_fail(err, code, ...) prg_failed(prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__), (code))
 #define prg_wrap(err, ...) prg_error_wrap((err), __FILE__, __LINE__, __VA_ARGS__)
 #else // an analyzer sees one file at a time and would take either for PRG_OK, then find results unset
 #define prg_fail(err, code, ...) (prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__), (int)(code))

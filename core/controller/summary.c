@@ -107,6 +107,18 @@ static const char *ready_text(struct prg_plan *plan)
                                      : ": waiting for pods");
 }
 
+// A cell of a table: what is longer is cut at a word, whole in the status, in `plan` and in the log.
+static const char *short_text(struct prg_plan *plan, const char *text)
+{
+    enum { SHOWN = 110 };
+    size_t length = SHOWN;
+    if (strlen(text) <= SHOWN)
+        return text;
+    while (length > SHOWN / 2 && text[length] != ' ')
+        length--;
+    return prg_arena_printf(plan->arena, "%.*s …", (int)length, text);
+}
+
 void prg_plan_summarise(struct prg_plan *plan, struct prg_plan_summary *ret)
 {
     const char *name = prg_meta_name(plan->resource);
@@ -125,7 +137,7 @@ void prg_plan_summarise(struct prg_plan *plan, struct prg_plan_summary *ret)
         .image = image ? image : "-",
         .gpus = head ? gpu_text(plan, head, worker) : "-",
         .objects = objects_text(plan),
-        .ready = ready_text(plan),
+        .ready = short_text(plan, ready_text(plan)),
     };
 }
 
