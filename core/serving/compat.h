@@ -8,7 +8,7 @@
 // X(flag, text, upstream issue)
 // clang-format off
 #define PRG_COMPAT_TABLE(X) \
-    X(placeholder_text, "placeholder values arrive as they are (`a&b`, `a+b`, quotes, backslashes, newlines), not HTML-escaped", "") \
+    X(placeholder_text, "placeholder values arrive as they are (`a&b`, `a+b`, quotes, backslashes, newlines), not HTML-escaped; a placeholder may hold double quotes", "") \
     X(replace_exclusive, "a value replaces a valueFrom of the same variable; a volume source or probe handler given by the service replaces the runtime's", "") \
     X(image_suffix, "accelerators other than NVIDIA get no `-cpu` image; runtimeVersion is literal text, empty means unset", "") \
     X(matched_priority, "priority comes from the entry that matched format and version", "kserve#3180") \

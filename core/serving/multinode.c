@@ -65,10 +65,11 @@ static int find_demand(struct prg_serving *s, const cJSON *container, const cJSO
     const cJSON *resources = prg_json_get(container, "resources");
     bool is_mended = prg_mended(s->compat, PRG_COMPAT_gpu_kinds);
     cJSON *types;
-    // In the original the annotation counts only where GPUs are set, in Standard mode, and is first looked at there.
-    int rc = prg_gpu_custom_types(s->arena, s->config, is_mended ? annotations : NULL, &types, err);
-    if (rc != PRG_OK)
-        return rc;
+    // In the original the annotation counts only where GPUs are set, in Standard mode. That is also where a bad one is
+    // an error; here it names no kinds.
+    if (prg_gpu_custom_types(s->arena, s->config, is_mended ? annotations : NULL, &types, NULL) != PRG_OK &&
+        prg_gpu_custom_types(s->arena, s->config, NULL, &types, err) != PRG_OK)
+        return err ? err->code : PRG_INVALID;
     *ret = (struct demand){.custom_types = types};
     ret->resource = prg_gpu_resource(resources, types, s->compat, &ret->count);
     const char *other = ret->resource ? prg_gpu_other_kind(resources, types, s->compat, ret->resource) : NULL;
