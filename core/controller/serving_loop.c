@@ -33,6 +33,7 @@ struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct pr
     loop->report_ctx = ctx;
     loop->queue = prg_workqueue_new(&backoff);
     prg_map_init(&loop->owners);
+    prg_map_init(&loop->told);
     return loop;
 }
 
@@ -44,6 +45,9 @@ void prg_serving_loop_free(struct prg_serving_loop *loop)
     for (size_t i = 0; (entry = prg_map_next(&loop->owners, &i));)
         free(entry->value);
     prg_map_release(&loop->owners);
+    for (size_t i = 0; (entry = prg_map_next(&loop->told, &i));)
+        free(entry->value);
+    prg_map_release(&loop->told);
     prg_workqueue_free(loop->queue);
     free(loop);
 }
@@ -221,6 +225,23 @@ static int record(struct applying *applying, const struct prg_store_event *event
     return store->ops->record_event(store, applying->report->key, event, applying->wall_ns, err);
 }
 
+// A plan says its Events each time it is made; they are recorded when something changed, or when they are others than
+// last time. After a start, without a memory of what was told, only a change counts.
+static bool are_events_news(struct applying *applying, const struct prg_plan *plan)
+{
+    struct prg_map *told = &applying->loop->told;
+    const struct prg_reconcile_report *report = applying->report;
+    uint64_t digest = prg_json_digest(plan->events), *last = prg_map_get(told, applying->queue_key);
+    bool is_change = report->status_changed || report->created || report->updated || report->deleted;
+    bool is_other = last && *last != digest;
+    if (!last) {
+        last = prg_xmalloc(sizeof(*last));
+        prg_map_put(told, applying->queue_key, last);
+    }
+    *last = digest;
+    return is_change || is_other;
+}
+
 static int write_status(struct applying *applying, struct prg_plan *plan, struct prg_error *err)
 {
     struct prg_store *store = applying->loop->store;
@@ -231,6 +252,8 @@ static int write_status(struct applying *applying, struct prg_plan *plan, struct
             return prg_wrap(err, "status");
         applying->report->status_changed = result != PRG_STORE_UNCHANGED;
     }
+    if (!are_events_news(applying, plan))
+        return PRG_OK;
     prg_json_each (event, plan->events) {
         struct prg_store_event what = {prg_json_get_text(event, "type"), prg_json_get_text(event, "reason"),
                                        prg_json_get_text(event, "message")};
@@ -248,7 +271,7 @@ static void tell_failure(struct applying *applying, struct prg_plan *plan, const
     struct prg_store_event event = {"Warning", "ReconcileFailed", prg_error_text(failure, text, sizeof(text))};
     prg_serving_plan_failed(plan, applying->wall_ns, "ReconcileFailed", text);
     // Both may fail for the reason that the apply failed for; that one is what is reported.
-    if (write_status(applying, plan, &ignored) == PRG_OK)
+    if (write_status(applying, plan, &ignored) == PRG_OK && applying->report->status_changed)
         (void)record(applying, &event, &ignored);
 }
 
@@ -280,6 +303,7 @@ static void reconcile(struct prg_serving_loop *loop, const char *queue_key, uint
 
     int rc = prg_planner_plan(loop->planner, &loop->store->reader, &key, wall_ns, 0, plan, &err);
     if (rc == PRG_NOTFOUND) { // gone: what it owned is collected by the store
+        free(prg_map_remove(&loop->told, queue_key));
         prg_workqueue_forget(loop->queue, queue_key);
         return;
     }
