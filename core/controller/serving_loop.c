@@ -17,6 +17,7 @@ struct prg_serving_loop {
     prg_reconcile_fn report;
     void *report_ctx;
     struct prg_workqueue *queue;
+    struct prg_map told; // queue key -> uint64_t * (heap): digest of the Events last seen in its plan
     struct prg_map
         owners;      // key text of a rendered object -> queue key of its service (heap): who to ask when it vanishes
     uint64_t now_ms; // of the call under way
