@@ -271,7 +271,7 @@ static int read_all(struct lexer *l, struct prg_vec *ret)
 {
     advance(l);
     while (l->token != TOKEN_END) {
-        struct requirement *r;
+        struct requirement *r = NULL;
         if (read_requirement(l, &r) != PRG_OK)
             return PRG_INVALID;
         prg_vec_push(ret, r);
@@ -368,7 +368,7 @@ static int read_match_expressions(struct prg_arena *arena, const cJSON *expressi
     if (!prg_json_is_array(expressions))
         return prg_fail(err, PRG_INVALID, "/matchExpressions must be a list, not %s", prg_json_type_name(expressions));
     prg_json_each (expression, expressions) {
-        struct requirement *r;
+        struct requirement *r = NULL;
         if (read_expression(arena, expression, &r, err) != PRG_OK)
             return prg_wrap(err, "/matchExpressions/%u", index);
         prg_vec_push(ret, r);

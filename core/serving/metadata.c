@@ -225,7 +225,7 @@ int prg_serving_union(struct prg_serving *s, const struct prg_meta_layers *layer
 {
     struct layer list[LAYERS_MAX + 1];
     struct prg_policy_source source = {0};
-    size_t layer_count, count;
+    size_t layer_count = 0, count;
     const cJSON *maps[LAYERS_MAX + 1];
     if (find_layers(s, layers, part, target, list, &layer_count, &source, err) != PRG_OK)
         return err ? err->code : PRG_POLICY;

@@ -327,7 +327,7 @@ static int parse_command(struct parser *p, struct command **ret)
     size_t count = 0;
     command->offset = peek_non_space(p)->offset;
     for (;;) {
-        struct operand *operand;
+        struct operand *operand = NULL;
         int rc = parse_operand(p, &operand);
         if (rc != PRG_OK)
             return rc;
@@ -410,7 +410,7 @@ static int parse_pipe(struct parser *p, const char *context, bool is_range, enum
         rc = parse_variables(p, context, is_range, pipe);
     while (rc == PRG_OK) {
         const struct token *token = peek_non_space(p);
-        struct command *command;
+        struct command *command = NULL;
         if (token->type == end) {
             p->at++;
             rc = check_pipe(p, pipe, context);
