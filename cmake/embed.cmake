@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES and MODULES. Files named *.d.lua
-# and those that only declare types for editors (first line ---@meta) are left out.
+# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES and MODULES.
 function(embed table files)
   list(SORT files)
   set(rows "")
   set(count 0)
   foreach(file IN LISTS files)
-    file(STRINGS "${file}" first LIMIT_COUNT 2)
-    if(first MATCHES "---@meta")
-      continue()
-    endif()
     get_filename_component(name "${file}" NAME_WLE)
     file(READ "${file}" hex HEX)
     file(SIZE "${file}" size)

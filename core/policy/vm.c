@@ -45,9 +45,10 @@ static void set_place(struct prg_vm *vm, const lua_Debug *ar)
     vm->error_line = ar->currentline;
 }
 
-// The place of what happens now: the innermost line of the vm's own script, else (a script of the standard library run
-// by C) the innermost line at all. Allocates nothing, so the allocator may call it.
-static void find_place(struct prg_vm *vm)
+// The place of what happens now: the innermost line of the vm's own script, else that of the function it was asked for
+// (it has returned, or has called on without coming back), else the innermost line at all (a module of the standard
+// library). Allocates nothing, so the allocator may call it. Returns true for a place in the own script.
+static bool find_place(struct prg_vm *vm)
 {
     lua_Debug ar;
     bool found = false;
@@ -61,12 +62,13 @@ static void find_place(struct prg_vm *vm)
             set_place(vm, &ar);
         found = true;
         if (own)
-            return;
+            return true;
     }
-    if (!found && vm->function_line) { // what it returned is looked at after it is gone
-        snprintf(vm->error_file, sizeof(vm->error_file), "%s", vm->source + 1);
-        vm->error_line = vm->function_line;
-    }
+    if (!vm->function_line)
+        return false;
+    snprintf(vm->error_file, sizeof(vm->error_file), "%s", vm->source + 1);
+    vm->error_line = vm->function_line;
+    return true;
 }
 
 // Lua puts "FILE:LINE: " before its messages, with a FILE cut to 60 bytes. Where the text begins with the place of a
@@ -75,14 +77,14 @@ static const char *place_of_text(struct prg_vm *vm, const char *text, size_t *le
 {
     lua_Debug ar;
     char prefix[LUA_IDSIZE + 32];
-    find_place(vm);
+    bool found_own = find_place(vm);
     for (int level = 0; level < SHOWN_LEVELS && lua_getstack(vm->L, level, &ar); level++) {
         if (!lua_getinfo(vm->L, "Sl", &ar) || ar.currentline <= 0)
             continue;
         int n = snprintf(prefix, sizeof(prefix), "%s:%d: ", ar.short_src, ar.currentline);
         if (n < 0 || (size_t)n > *length || memcmp(text, prefix, (size_t)n) != 0)
             continue;
-        if (strcmp(ar.source, vm->source) != 0 && vm->error_line)
+        if (strcmp(ar.source, vm->source) != 0 && found_own)
             return text; // raised inside the standard library: the caller's line, with the text as it is
         set_place(vm, &ar);
         *length -= (size_t)n;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Which annotations reach the rendered objects: all but those that the configuration disallows. See policy-guide.md,
---- "annotation_filter".
+--- Which annotations reach the rendered objects: all but those that the configuration disallows.
+--- See policy-guide.md, "annotation_filter".
 local M = { api = "annotation_filter/v1" }
 
 ---@param key string

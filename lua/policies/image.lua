@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The image of the predictor's container: the tag is the model's runtimeVersion, or says whether a GPU is used. See
---- policy-guide.md, "image". With `compat: kserve` (image_suffix not mended) exactly what KServe does.
+--- The image of the predictor's container: the tag is the model's runtimeVersion, or says whether a
+--- GPU is used. See policy-guide.md, "image". With `compat: kserve` (image_suffix not mended)
+--- exactly what KServe does.
 local M = { api = "image/v1" }
 
---- Kinds of server, for KServe's own runtimes that do not carry the annotation serving.kserve.io/server-type.
+--- Kinds of server, for KServe's own runtimes that do not carry the annotation
+--- serving.kserve.io/server-type.
 local SERVER_TYPES = {
   ["kserve-huggingfaceserver"] = "huggingfaceserver",
   ["kserve-tensorflow-serving"] = "tensorflow-serving",
@@ -34,9 +36,9 @@ local function ends_with(text, ending)
   return text:sub(-#ending) == ending
 end
 
---- What KServe makes of a version by using it as the replacement of a regular expression: $0 and $1 are the old tag with
---- its colon, $2 is the tag without, ${name} and any other name are nothing, $$ is a dollar sign, and so is a $ that
---- begins none of these.
+--- What KServe makes of a version by using it as the replacement of a regular expression: $0 and $1
+--- are the old tag with its colon, $2 is the tag without, ${name} and any other name are nothing,
+--- $$ is a dollar sign, and so is a $ that begins none of these.
 ---@param version string
 ---@param tag string with its colon
 local function expand(version, tag)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- How many nodes and GPUs a model gets that does not fit on one node. The arithmetic is C. See policy-guide.md,
---- "multi_node".
+--- How many nodes and GPUs a model gets that does not fit on one node. The arithmetic is C. See
+--- policy-guide.md, "multi_node".
 local M = { api = "multi_node/v1" }
 
 ---@param request perigee.TopologyRequest

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- A last strategic merge patch for each rendered object: none. See policy-guide.md, "object_patch".
+--- A last strategic merge patch for each rendered object: none. See policy-guide.md,
+--- "object_patch".
 local M = { api = "object_patch/v1" }
 
 ---@param _object perigee.View

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Which serving runtimes fit a model, and in which order: KServe's rules. See policy-guide.md, "runtime_selection".
+--- Which serving runtimes fit a model, and in which order: KServe's rules. See policy-guide.md,
+--- "runtime_selection".
 local M = { api = "runtime_selection/v1" }
 
 local explain = perigee.explain
@@ -37,7 +38,8 @@ local function check_format(candidate, request)
   local formats = given(candidate.spec.supportedModelFormats)
   local asked, offered = explain.format(request.format), explain.formats(formats)
   if match then
-    return false, "the entry for " .. asked .. " is not for automatic selection (autoSelect)", "auto_select"
+    local reason = "the entry for " .. asked .. " is not for automatic selection (autoSelect)"
+    return false, reason, "auto_select"
   end
   local reason = "asked for " .. asked .. ", the runtime offers " .. offered
   if names(formats, request.format.name) then
@@ -61,11 +63,13 @@ local function check_protocol(candidate, request)
       return true
     end
   end
-  local reason = "asked for protocol " .. request.protocol .. ", the runtime speaks " .. table.concat(spoken, ", ")
+  local offered = table.concat(spoken, ", ")
+  local reason = "asked for protocol " .. request.protocol .. ", the runtime speaks " .. offered
   return false, reason, "protocol"
 end
 
---- A runtime that the service names is checked for less: it may be one that is never chosen by itself.
+--- A runtime that the service names is checked for less: it may be one that is never chosen by
+--- itself.
 local function accept_named(candidate, request)
   if request.protocol_given then
     local speaks, reason, code = check_protocol(candidate, request)

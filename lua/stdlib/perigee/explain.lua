@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Texts for reasons. `formats` is C: core/policy/natives.c.
 ---@class perigee.explain
----@field formats fun(formats: table|perigee.View|nil): string "sklearn 1, xgboost" of supportedModelFormats
+---@field formats fun(formats: table|perigee.View|nil): string "sklearn 1, xgboost"
 local M = {}
 
 --- "sklearn 1", or "sklearn" without a version.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Command-line arguments: --name=value, --name value, --name, -n value. A word after a flag that does not begin with a
---- dash is taken as the flag's value. Lists that come back are new.
+--- Command-line arguments: --name=value, --name value, --name, -n value. A word after a flag that
+--- does not begin with a dash is taken as the flag's value. Lists that come back are new.
 ---@class perigee.flags
 local M = {}
 
@@ -55,7 +55,8 @@ local function always()
   return true
 end
 
---- The value of the last flag of that name: a text, true for one without a value, nil when there is none.
+--- The value of the last flag of that name: a text, true for one without a value, nil when there is
+--- none.
 ---@param args string[]|perigee.View|nil
 ---@param name string
 ---@return string|true|nil
@@ -79,8 +80,8 @@ function M.remove(args, name)
   end)
 end
 
---- The arguments with --name=value in place of the first flag of that name, or at the end; further ones go away. value nil:
---- the flag alone.
+--- The arguments with --name=value in place of the first flag of that name, or at the end; further
+--- ones go away. value nil: the flag alone.
 ---@param args string[]|perigee.View|nil
 ---@param name string
 ---@param value string?
@@ -101,8 +102,8 @@ function M.set(args, name, value)
   return words
 end
 
---- Two lists of arguments as one: flags of `over` replace all of the same name in `base`, whatever their form; what is
---- left of both is kept, base first.
+--- Two lists of arguments as one: flags of `over` replace all of the same name in `base`, whatever
+--- their form; what is left of both is kept, base first.
 ---@param base string[]|perigee.View|nil
 ---@param over string[]|perigee.View|nil
 ---@return string[]

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Labels and annotations: reading them, and making maps of them. Maps that come back are new tables.
+--- Labels and annotations: reading them, and making maps of them. Maps that come back are new
+--- tables.
 ---@class perigee.labels
 local M = {}
 

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Label selectors. `matches` and `text` are C: core/policy/natives.c.
+---@alias perigee.Selector string|table|perigee.View|nil a text, or a LabelSelector
 ---@class perigee.selectors
----@field matches fun(selector: string|table|perigee.View|nil, labels: table|perigee.View|nil): boolean
----@field text fun(selector: string|table|perigee.View|nil): string
+---@field matches fun(selector: perigee.Selector, labels: table|perigee.View|nil): boolean
+---@field text fun(selector: perigee.Selector): string
 local M = {}
 
 --- A LabelSelector for exactly these labels.

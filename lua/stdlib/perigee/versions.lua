@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Dotted versions: "1", "v2.3", "1.10.0-rc1". A v in front and what follows a + do not count; missing numbers are 0; a
---- version with a suffix after - comes before the same without.
+--- Dotted versions: "1", "v2.3", "1.10.0-rc1". A v in front and what follows a + do not count;
+--- missing numbers are 0; a version with a suffix after - comes before the same without.
 ---@class perigee.versions
 local M = {}
 

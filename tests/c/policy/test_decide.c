@@ -438,6 +438,7 @@ static void a_topology_is_three_whole_numbers(void **state)
          "argument 1 /0: a function cannot be turned into JSON"},
         {"function M.topology(r) while true do perigee.test.hoard() end end", "(limit memoryBytes)"},
         {"function M.topology(r) return perigee.gpu.rai(r) end", "field 'rai'"},
+        {"function M.topology(r)\n  return perigee.labels.merge(7)\nend", "multi_node.lua:2: perigee/labels.lua:"},
     };
     for (size_t i = 0; i < PRG_COUNT(cases); i++) {
         struct plan *plan = open_plan(*state, "multi_node", cases[i].body);

@@ -25,7 +25,7 @@ static const struct bad_file syntax_errors[] = {
     {"image.lua", "local ä = 1\n", "1:7: "},
     {"image.lua", "local a <const> = 1\n  a = 2\n", "2:3: attempt to assign to const variable 'a'"},
     {"image.lua", "goto nowhere\n", "1:6: no visible label 'nowhere' for <goto>"},
-    {"image.lua", "x = 'é' 5\n", "1:9: syntax error near '5'"},
+    {"image.lua", "x = 'é' 5\n", "1:9: unexpected symbol near '5'"},
     {"image.lua", "if x then then end\n", "1:11: unexpected symbol near 'then'"},
     {"image.lua", "local x = 3..4\n", "1:11: malformed number near '3..4'"},
     {"image.lua", "", "1:1: the file must return a table, not nothing"},
