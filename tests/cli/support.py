@@ -14,6 +14,11 @@ PERIGEE = os.environ.get("PERIGEE", os.path.join(ROOT, "build", "asan", "perigee
 CATALOG = os.path.join(ROOT, "runtime-catalog")
 
 
+def read_file(*parts):
+    with open(os.path.join(*parts)) as f:
+        return f.read()
+
+
 def service(name="iris", namespace="default", framework="sklearn", extra=""):
     return textwrap.dedent(f"""\
         apiVersion: serving.kserve.io/v1beta1
@@ -52,8 +57,7 @@ class Case(unittest.TestCase):
         return path
 
     def read(self, *parts):
-        with open(self.path(*parts)) as f:
-            return f.read()
+        return read_file(self.path(*parts))
 
     def run_perigee(self, *args, stdin=None, code=0, env=None):
         """Runs the binary, checks its exit status, returns (stdout, stderr)."""

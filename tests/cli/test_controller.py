@@ -7,7 +7,9 @@ import signal
 import subprocess
 import unittest
 
-from support import CATALOG, PERIGEE, Case, service
+import yaml
+
+from support import CATALOG, PERIGEE, Case, read_file, service
 
 
 class Folder(Case):
@@ -16,6 +18,7 @@ class Folder(Case):
         os.mkdir(self.path("demo"))
         shutil.copytree(os.path.join(CATALOG, "runtimes"), self.path("demo", "runtimes"))
         shutil.copytree(os.path.join(CATALOG, "storagecontainers"), self.path("demo", "storagecontainers"))
+        shutil.copytree(os.path.join(CATALOG, "config"), self.path("demo", "config"))
         self.write("demo/iris.yaml", service())
 
     def object(self, group, kind, namespace, name):
@@ -23,7 +26,7 @@ class Folder(Case):
 
     def deployment(self, name="iris-predictor"):
         path = self.object("apps", "Deployment", "default", name)
-        return open(path).read() if os.path.exists(path) else ""
+        return read_file(path) if os.path.exists(path) else ""
 
     def once(self, *args, code=0):
         return self.run_perigee("controller", "--store", "dir:" + self.path("demo"), "--once", *args, code=code)
@@ -66,9 +69,8 @@ class Once(Folder):
         self.assertEqual(ready[0]["status"], "True")
 
     def read_status(self, name):
-        import yaml
         path = self.path("demo", ".perigee", "status", "serving.kserve.io", "InferenceService", "default", name + ".yaml")
-        return yaml.safe_load(open(path))["status"]
+        return yaml.safe_load(read_file(path))["status"]
 
     def test_two_manifests_for_one_object_name_both_places(self):
         self.write("demo/again.yaml", service())
@@ -82,7 +84,7 @@ class Once(Folder):
 
     def test_a_policy_edit_changes_the_choice(self):
         self.run_perigee("policies", "export", self.path("demo", "policies"))
-        self.write("demo/mine.yaml", open(os.path.join(CATALOG, "runtimes", "kserve-sklearnserver.yaml")).read()
+        self.write("demo/mine.yaml", read_file(CATALOG, "runtimes", "kserve-sklearnserver.yaml")
                    .replace("kserve-sklearnserver", "aaa-sklearn").replace("priority: 1", "priority: 0"))
         out, _ = self.once("--policies", self.path("demo", "policies"))
         self.assertIn("kserve-sklearnserver", out)
@@ -131,10 +133,12 @@ class Running(Folder):
         runtime = self.read("demo/runtimes/kserve-sklearnserver.yaml")
         self.write("demo/runtimes/kserve-sklearnserver.yaml", runtime.replace("kserve/sklearnserver:latest", "mirror/sk:2"))
         self.wait_for(lambda: "mirror/sk:2" in self.deployment())
-        self.write("demo/config.yaml", 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inferenceservice-config, namespace: kserve}\n'
-                   'data:\n  deploy: \'{"defaultDeploymentMode": "Standard", "deploymentRolloutStrategy": {"defaultRollout": '
-                   '{"maxSurge": "3", "maxUnavailable": "2"}}}\'\n')
-        self.wait_for(lambda: "maxSurge: \"3\"" in self.deployment() or "maxSurge: '3'" in self.deployment())
+        path = os.path.join("demo", "config", os.listdir(self.path("demo", "config"))[0])
+        config = yaml.safe_load(self.read(path))
+        config["data"]["deploy"] = json.dumps({"defaultDeploymentMode": "Standard", "deploymentRolloutStrategy": {
+            "defaultRollout": {"maxSurge": "3", "maxUnavailable": "2"}}})
+        self.write(path, yaml.safe_dump(config))
+        self.wait_for(lambda: yaml.safe_load(self.deployment())["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == "3")
         self.end(signal.SIGINT)
 
     def test_swaps_policies_and_keeps_the_last_good_set(self):

@@ -2,9 +2,10 @@
 """perigee plan: formats, subjects, exit statuses, what bad input gets."""
 import json
 import os
+import shutil
 import unittest
 
-from support import CATALOG, Case, kinds, service
+from support import CATALOG, Case, kinds, read_file, service
 
 
 class Plan(Case):
@@ -59,9 +60,10 @@ class Plan(Case):
 
     def test_nothing_is_written(self):
         self.write("store/iris.yaml", service())
-        self.write("store/runtime.yaml", open(os.path.join(CATALOG, "runtimes", "kserve-sklearnserver.yaml")).read())
+        self.write("store/runtime.yaml", read_file(CATALOG, "runtimes", "kserve-sklearnserver.yaml"))
+        shutil.copytree(os.path.join(CATALOG, "config"), self.path("store", "config"))
         self.run_perigee("plan", "--store", "dir:" + self.path("store"))
-        self.assertEqual(sorted(os.listdir(self.path("store"))), ["iris.yaml", "runtime.yaml"])
+        self.assertEqual(sorted(os.listdir(self.path("store"))), ["config", "iris.yaml", "runtime.yaml"])
 
     def test_namespace_option_picks_and_fills_in(self):
         text = service().replace("  namespace: default\n", "")
