@@ -8,6 +8,7 @@
 
 #include "object/meta.h"
 #include "serving/candidates.h"
+#include "serving/context.h"
 #include "serving/plan.h"
 #include "serving/podspec.h"
 
@@ -233,7 +234,7 @@ static inline void px_release(struct px *px)
     prg_arena_release(&px->arena);
 }
 
-static inline int px_plan(struct px *px, const cJSON *service, const cJSON *objects, const cJSON *configmap)
+static inline void px_prepare(struct px *px, const cJSON *service, const cJSON *objects, const cJSON *configmap)
 {
     px->reader = (struct px_reader){{px_get, px_list}, &px->arena, objects};
     prg_serving_config_parse(&px->arena, configmap, &px->config);
@@ -243,5 +244,74 @@ static inline int px_plan(struct px *px, const cJSON *service, const cJSON *obje
     px->in.store = &px->reader.base;
     px->in.config = &px->config;
     px->plan = prg_plan_new(&px->arena);
+}
+
+static inline int px_plan(struct px *px, const cJSON *service, const cJSON *objects, const cJSON *configmap)
+{
+    px_prepare(px, service, objects, configmap);
     return prg_serving_plan(&px->in, &px->decider.base, px->plan, &px->err);
+}
+
+// For single steps: a plan under way for service m in namespace ns with this predictor.
+static inline struct prg_serving px_serving(struct px *px, const char *predictor, const char *objects,
+                                            const char *configmap)
+{
+    cJSON *service = json_of(&px->arena, "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService',"
+                                         " 'metadata': {'name': 'm', 'namespace': 'ns', 'uid': 'u-1'}, 'spec': {}}");
+    prg_json_set(&px->arena, prg_json_get(service, "spec"), "predictor", json_of(&px->arena, predictor));
+    px_prepare(px, service, json_of(&px->arena, objects ? objects : "[]"),
+               configmap ? json_of(&px->arena, configmap) : NULL);
+    return (struct prg_serving){
+        .arena = &px->arena,
+        .in = &px->in,
+        .decide = &px->decider.base,
+        .compat = px->in.compat,
+        .config = &px->config,
+        .plan = px->plan,
+        .service = service,
+        .predictor = prg_json_at(service, "spec", "predictor"),
+        .name = "m",
+        .ns = "ns",
+        .predictor_name = "m-predictor",
+        .now = "2026-06-01T00:00:00Z",
+    };
+}
+
+static inline const struct prg_trace_entry *px_traced(const struct prg_plan *plan, const char *subject,
+                                                      const char *outcome)
+{
+    const struct prg_trace_entry *entry = plan->trace_first;
+    while (entry && !(prg_text_equal(entry->subject, subject) && prg_text_equal(entry->outcome, outcome)))
+        entry = entry->next;
+    return entry;
+}
+
+static inline const cJSON *px_event(const struct prg_plan *plan, const char *reason)
+{
+    const cJSON *event;
+    prg_json_each (event, plan->events) {
+        if (prg_text_equal(prg_json_get_text(event, "reason"), reason))
+            return event;
+    }
+    return NULL;
+}
+
+static inline const cJSON *px_condition(const struct prg_plan *plan, const char *type)
+{
+    const cJSON *condition;
+    prg_json_each (condition, prg_json_at(plan->resource, "status", "conditions")) {
+        if (prg_text_equal(prg_json_get_text(condition, "type"), type))
+            return condition;
+    }
+    return NULL;
+}
+
+static inline const cJSON *px_object(const struct prg_plan *plan, const char *kind, const char *name)
+{
+    const cJSON *object;
+    prg_json_each (object, plan->objects) {
+        if (prg_text_equal(prg_json_get_text(object, "kind"), kind) && prg_text_equal(prg_meta_name(object), name))
+            return object;
+    }
+    return NULL;
 }
