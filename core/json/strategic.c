@@ -300,6 +300,9 @@ static void note_order_before(struct list *list)
         prg_key_table_add(&list->before, list->entries[i].key, i);
 }
 
+// Go's stable sort handles lists of up to this length by insertion, which shows where a comparison contradicts itself.
+#define GO_BLOCK 20
+
 static bool comes_before(const struct entry *a, const struct entry *b)
 {
     // An entry without a place moves in front of all others and lets all others move in front of it: the reference's
@@ -343,7 +346,7 @@ static void sort_group(struct entry **group, size_t count, struct entry **scratc
     }
     for (size_t i = 0; i < dead; i++)
         group[live + i] = scratch[i];
-    if (!all_ranked)
+    if (!all_ranked && live <= GO_BLOCK)
         insertion_sort(group, live);
     else if (!in_order)
         prg_sort((void **)group, live, compare_ranks, NULL);

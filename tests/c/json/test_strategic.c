@@ -92,11 +92,27 @@ static void entries_of_the_original_are_slipped_in_before_their_followers(void *
     static const struct {
         const char *original, *patch, *order, *merged; // order NULL: no $setElementOrder
     } rows[] = {
-        {"a b c", "", NULL, "a b c"},        {"a b c", "c a", NULL, "b c a"},      {"a b c", "b", NULL, "a b c"},
-        {"a b c", "n", NULL, "n a b c"},     {"a b c", "n b", NULL, "n a b c"},    {"a b c", "b n", NULL, "a b n c"},
-        {"a b c", "b n c", NULL, "a b n c"}, {"a b c d", "d b", NULL, "a c d b"},  {"", "b a", NULL, "b a"},
-        {"a b c", "", "c b a", "c b a"},     {"a b c", "", "c", "a b c"},          {"a b c", "n", "n c", "n a b c"},
-        {"a b c", "n", "c n", "a b c n"},    {"a b c", "n b", "n c b", "n a c b"}, {"", "a b", "a x b", "a b"},
+        {"a b c", "", NULL, "a b c"},
+        {"a b c", "c a", NULL, "b c a"},
+        {"a b c", "b", NULL, "a b c"},
+        {"a b c", "n", NULL, "n a b c"},
+        {"a b c", "n b", NULL, "n a b c"},
+        {"a b c", "b n", NULL, "a b n c"},
+        {"a b c", "b n c", NULL, "a b n c"},
+        {"a b c d", "d b", NULL, "a c d b"},
+        {"", "b a", NULL, "b a"},
+        {"a b c", "", "c b a", "c b a"},
+        {"a b c", "", "c", "a b c"},
+        {"a b c", "n", "n c", "n a b c"},
+        {"a b c", "n", "c n", "a b c n"},
+        {"a b c", "n b", "n c b", "n a c b"},
+        {"", "a b", "a x b", "a b"},
+        // An empty order leaves the reference's sort without an answer; this is what it does.
+        {"a b", "n", "", "a b n"},
+        {"a b c", "n m b", "", "a b c m n"},
+        {"", "a b c", "", "c b a"},
+        {"a b c d e f", "x d y", "", "y a b c d e f x"},
+
     };
     (void)state;
     for (size_t i = 0; i < PRG_COUNT(rows); i++)
@@ -174,6 +190,42 @@ static void fields_that_are_not_known_merge_like_json(void **state)
                      "{'containers':[{'name':'a','novel':{'x':[2],'y':1}}]}");
 }
 
+static void maps_of_objects_merge_by_the_type_of_their_values(void **state)
+{
+    static const struct prg_schema_field item_fields[] = {{.name = "env",
+                                                           .kind = PRG_KIND_LIST,
+                                                           .element = PRG_KIND_OBJECT,
+                                                           .flags = PRG_FIELD_MERGE,
+                                                           .type = &prg_schema_container,
+                                                           .merge_key = "name"}};
+    static const struct prg_schema item = {.name = "Item", .fields = item_fields, .count = PRG_COUNT(item_fields)};
+    static const struct prg_schema_field fields[] = {
+        {.name = "items", .kind = PRG_KIND_MAP, .element = PRG_KIND_OBJECT, .type = &item},
+        {.name = "texts", .kind = PRG_KIND_MAP, .element = PRG_KIND_STRING},
+        {.name = "words",
+         .kind = PRG_KIND_LIST,
+         .element = PRG_KIND_STRING,
+         .flags = PRG_FIELD_MERGE,
+         .merge_key = "x"},
+    };
+    static const struct prg_schema whole = {.name = "Whole", .fields = fields, .count = PRG_COUNT(fields)};
+    (void)state;
+    assert_json_text(&arena,
+                     apply(&whole, "{'items':{'a':{'env':[{'name':'x'}]}},'texts':{'t':{'env':[1]}}}",
+                           "{'items':{'a':{'env':[{'name':'y'}]}},'texts':{'t':{'env':[2]}}}"),
+                     "{'items':{'a':{'env':[{'name':'y'},{'name':'x'}]}},'texts':{'t':{'env':[2]}}}");
+    // A list of objects by its description, but of scalars in fact: deleting from it needs no keys.
+    assert_json_text(&arena, apply(&whole, "{'words':['a','b']}", "{'$deleteFromPrimitiveList/words':['a']}"),
+                     "{'words':['b']}");
+    cJSON *patch = NULL, *from = json_of(&arena, "{'words':[{'x':true},{'x':false},{'x':null}]}");
+    assert_ok(prg_strategic_create(&arena, &whole, from, json_of(&arena, "{'words':[{'x':null,'v':1},{'x':true}]}"),
+                                   &patch, NULL),
+              NULL);
+    assert_json_text(&arena, patch,
+                     "{'$setElementOrder/words':[{'x':null},{'x':true}],"
+                     "'words':[{'v':1,'x':null},{'$patch':'delete','x':false}]}");
+}
+
 static void an_absent_original_is_an_empty_object(void **state)
 {
     (void)state;
@@ -206,6 +258,21 @@ static void directives_act_on_objects_and_lists(void **state)
         {"{'containers':[{'name':'a','ports':[{'containerPort':80,'name':'h'}]}]}",
          "{'containers':[{'name':'a','ports':[{'containerPort':80.0,'protocol':'TCP'}]}]}",
          "{'containers':[{'name':'a','ports':[{'containerPort':80.0,'name':'h','protocol':'TCP'}]}]}"},
+        // Entries of one name stay together; an entry of the original that is marked as deleted goes last.
+        {"{'containers':[{'name':'a','image':'1'},{'name':'b'},{'name':'a','image':'2'}]}",
+         "{'containers':[{'name':'c'},{'name':'a'},{'name':'b'}]}",
+         "{'containers':[{'name':'c'},{'name':'a','image':'1'},{'name':'a','image':'2'},{'name':'b'}]}"},
+        {"{'containers':[{'name':'a','image':'1'},{'name':'b'},{'name':'a','image':'2'}]}",
+         "{'containers':[{'name':'b'}]}",
+         "{'containers':[{'name':'a','image':'1'},{'name':'a','image':'2'},{'name':'b'}]}"},
+        {"{'containers':[{'name':'a','$patch':'delete'},{'name':'b'}]}", "{'containers':[{'name':'c'}]}",
+         "{'containers':[{'name':'c'},{'name':'b'},{'name':'a','$patch':'delete'}]}"},
+        {"{'containers':[{'name':'c','args':['x','y']}]}",
+         "{'containers':[{'name':'c','args':['z'],'$setElementOrder/args':['y','z']}]}",
+         "{'containers':[{'name':'c','args':['z']}]}"},
+        {"{'containers':[{'name':'c','args':['x','y']}]}",
+         "{'containers':[{'name':'c','$setElementOrder/args':['y','x']}]}",
+         "{'containers':[{'name':'c','args':['y','x']}]}"},
         // Of the entries that take the place of deleted ones, as many as were deleted count as having been last.
         {"{'containers':[{'name':'a'},{'name':'c'},{'name':'x'}]}",
          "{'$setElementOrder/containers':[{'name':'c'},{'name':'n'}],"
@@ -439,9 +506,10 @@ static void keys_of_other_types_tell_entries_apart(void **state)
         }
         struct prg_error err = {0};
         cJSON *patch = json_of(&arena, "{'ports':[{'containerPort':'80'},{'containerPort':8e1,'name':'h'},"
-                                       "{'containerPort':true},{'containerPort':false},{'containerPort':null}]}");
+                                       "{'containerPort':true},{'containerPort':false},{'containerPort':null},"
+                                       "{'containerPort':-0.0,'name':'z'},{'containerPort':0,'name':'y'}]}");
         assert_ok(prg_strategic_apply(&arena, &prg_schema_container, original, patch, &got, &err), &err);
-        assert_int_equal(prg_json_count(prg_json_get(got, "ports")), 2 + extra + 4);
+        assert_int_equal(prg_json_count(prg_json_get(got, "ports")), 2 + extra + 5);
         assert_json_text(&arena, prg_json_item(prg_json_get(got, "ports"), 1), "{'containerPort':80,'name':'h'}");
     }
 }
@@ -453,6 +521,7 @@ int main(void)
         cmocka_unit_test(entries_of_the_original_are_slipped_in_before_their_followers),
         cmocka_unit_test(long_lists_are_ordered_by_the_same_rule),
         cmocka_unit_test(fields_that_are_not_known_merge_like_json),
+        cmocka_unit_test(maps_of_objects_merge_by_the_type_of_their_values),
         cmocka_unit_test(an_absent_original_is_an_empty_object),
         cmocka_unit_test(directives_act_on_objects_and_lists),
         cmocka_unit_test(what_cannot_be_merged_is_refused_with_its_place),
