@@ -320,6 +320,7 @@ static int parse_operand(struct parser *p, struct operand **ret)
     return PRG_OK;
 }
 
+// The token at hand begins an operand.
 static int parse_command(struct parser *p, struct command **ret)
 {
     struct command *command = prg_arena_new(p->arena, struct command);
@@ -349,8 +350,6 @@ static int parse_command(struct parser *p, struct command **ret)
             return unexpected(p, token, "a command");
         break;
     }
-    if (!command->operands)
-        return template_fail(p->run, command->offset, "a | with nothing behind it");
     *ret = command;
     return PRG_OK;
 }

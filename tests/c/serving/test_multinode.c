@@ -374,6 +374,36 @@ static void a_node_count_beyond_int32_is_none_as_in_the_original(void **state)
     fx_free(fx);
 }
 
+static void without_a_policy_the_arithmetic_of_the_backend_answers(void **state)
+{
+    struct fx *fx = worker(&(struct worker_case){
+        .runtime = "{'annotations':{'multinode/executor-backend':'mp'},'workerSpec':{'tensorParallelSize':4,"
+                   "'pipelineParallelSize':3,'containers':[{'name':'worker-container'}]}}"});
+    (void)state;
+    assert_string_equal(variable(fx->w.pod_spec, "RAY_NODE_COUNT"), "3");
+    assert_string_equal(variable(fx->w.worker_pod_spec, "REQUEST_GPU_COUNT"), "4");
+    fx_free(fx);
+    fx = worker(&(struct worker_case){.runtime = RUNTIME("", ",'tensorParallelSize':9000000000,"
+                                                             "'pipelineParallelSize':9000000000")});
+    assert_string_equal(variable(fx->w.pod_spec, "RAY_NODE_COUNT"), "9223372036854775807");
+    assert_int_equal(fx->w.worker_nodes, -1);
+    fx_free(fx);
+}
+
+static void a_size_too_large_for_any_topology_is_refused_when_mended(void **state)
+{
+    struct policy policy = {.answer = {2, 1, 1}};
+    struct fx *fx;
+    (void)state;
+    const struct worker_case c = {
+        .compat = &prg_compat_fixed,
+        .policy = &policy,
+        .runtime = RUNTIME("", ",'tensorParallelSize':9000000000,'pipelineParallelSize':9000000000")};
+    assert_int_equal(run_worker(&c, &fx), PRG_INVALID);
+    assert_error_has(&fx->err, "the model needs 9223372036854775807 GPUs");
+    fx_free(fx);
+}
+
 // ---- GPUs of the Deployments ----
 
 static void gpus_are_set_in_limits_and_requests(void **state)
@@ -416,6 +446,19 @@ static void kinds_of_the_annotation_are_set(void **state)
     prg_json_set_string(&fx->arena, fx->w.annotations, "serving.kserve.io/gpu-resource-types", "nope");
     assert_int_equal(prg_multinode_apply_gpus(&fx->s, &fx->w, &fx->err), PRG_INVALID);
     assert_error_has(&fx->err, "invalid GPU format(nope) for serving.kserve.io/gpu-resource-types annotation");
+    fx_free(fx);
+}
+
+static void containers_of_other_names_get_no_gpus(void **state)
+{
+    struct fx *fx = worker(&(struct worker_case){0});
+    (void)state;
+    fx->w.pod_spec = json_of(&fx->arena, "{'containers':[{'name':'mine'}]}");
+    fx->w.worker_pod_spec = json_of(&fx->arena, "{'containers':[{'name':'worker-container','env':[{'name':"
+                                                "'REQUEST_GPU_COUNT','value':'many'}]}]}");
+    assert_int_equal(prg_multinode_apply_gpus(&fx->s, &fx->w, &fx->err), PRG_INVALID);
+    assert_error_has(&fx->err, "variable REQUEST_GPU_COUNT");
+    assert_json_is(fx, fx->w.pod_spec, "{'containers':[{'name':'mine'}]}");
     fx_free(fx);
 }
 
@@ -498,6 +541,9 @@ int main(void)
         cmocka_unit_test(a_refusal_is_the_error_in_the_originals_words),
         cmocka_unit_test(capacity_is_checked_whatever_the_policy_says_when_mended),
         cmocka_unit_test(a_node_count_beyond_int32_is_none_as_in_the_original),
+        cmocka_unit_test(without_a_policy_the_arithmetic_of_the_backend_answers),
+        cmocka_unit_test(a_size_too_large_for_any_topology_is_refused_when_mended),
+        cmocka_unit_test(containers_of_other_names_get_no_gpus),
         cmocka_unit_test(gpus_are_set_in_limits_and_requests),
         cmocka_unit_test(all_nodes_get_one_kind_when_mended),
         cmocka_unit_test(kinds_of_the_annotation_are_set),

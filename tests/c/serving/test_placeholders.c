@@ -122,6 +122,7 @@ static void fields_of_the_metadata(void **state)
         assert_filled_both(cases[i][0], cases[i][1]);
     assert_filled("{{.CreationTimestamp}}", false, "2026-05-01 10:20:30 +0000 UTC");
     assert_filled("{{.CreationTimestamp}}", true, "2026-05-01 10:20:30 &#43;0000 UTC");
+    assert_filled("{{printf `%q` .Labels}}", false, "map[\"a\":\"1\" \"b\":\"2\" \"odd\":\"a&b+c\\\"d\\\\n<e>'\"]");
     assert_filled("{{.Labels}}", false, "map[a:1 b:2 odd:a&b+c\"d\\n<e>']");
 }
 
@@ -136,6 +137,9 @@ static void blocks_and_variables(void **state)
         {"{{range $i, $v := .Finalizers}}{{$i}}{{$v}}{{end}}", "0f11f2"},
         {"{{range .Labels.missing}}x{{else}}none{{end}}", "none"},
         {"{{range $i := 3}}{{$i}}{{end}}{{range 2}}{{.}}{{end}}", "01201"},
+        {"{{if .OwnerReferences}}y{{end}}{{if .Labels}}y{{end}}{{if (index .OwnerReferences 0).Controller}}y{{end}}",
+         "yyy"},
+        {"{{(index .OwnerReferences 0).Name}}{{range .Labels}}{{break}}{{end}}", "o"},
         {"{{range .Finalizers}}{{if eq . `f2`}}{{break}}{{end}}{{.}}{{end}}", "f1"},
         {"{{range .Finalizers}}{{if eq . `f1`}}{{continue}}{{end}}{{.}}{{end}}", "f2"},
         {"{{with .Labels.a}}{{.}}{{$.Name}}{{else}}n{{end}}{{with .Labels.z}}y{{else}}n{{end}}", "1m1n"},
@@ -166,6 +170,8 @@ static void functions_and_pipes(void **state)
         {"{{or .Name (index .Finalizers 9)}}", "m1"},
         {"{{and .Labels.z (index .Finalizers 9)}}", ""},
         {"{{print .Name 1 2 true `x`}}", "m11 2 truex"},
+        {"{{println .Name 1 | len}}{{eq print ``}}{{true | and `x`}}{{`` | or .Labels.z}}", "5truetrue"},
+        {"{{eq .DeletionTimestamp nil}}{{eq nil .Labels}}{{printf `%v` .DeletionTimestamp}}", "truefalse<nil>"},
         {"{{(index .Labels `a`)}}{{((.Name))}}{{(print .Name) | len}}", "1m12"},
         {"{{index .Labels `a` | printf `%s%v` .Name}}", "m11"},
         {"{{index .Labels `nope`}}", ""},
@@ -195,6 +201,10 @@ static void printf_prints_as_go_does(void **state)
         {"{{printf `%s` .Labels.missing}}", "%!s(<nil>)"},
         {"{{printf `%v %s %d` .Finalizers .Finalizers .Finalizers}}",
          "[f1 f2] [f1 f2] [%!d(string=f1) %!d(string=f2)]"},
+        {"{{printf `%s|%s|%v` .CreationTimestamp .Labels.a .CreationTimestamp}}",
+         "2026-05-01 10:20:30 +0000 UTC|1|2026-05-01 10:20:30 +0000 UTC"},
+        {"{{printf `x` .Labels.missing}}", "x%!(EXTRA <nil>)"},
+        {"{{printf `%.1x` `abc`}}{{printf `%q` ``}}", "61\"\\x01\""},
         {"{{printf `%5t|` true}}{{printf `%s` true}}", " true|%!s(bool=true)"},
         {"{{printf `%q` `a\\b`}}", "\"a\\\\b\""},
     };
@@ -271,6 +281,22 @@ static void a_language_error_names_construct_and_field(void **state)
         {"{{printf 1}}", "the format of printf is a text, not a int"},
         {"{{printf}}", "printf needs a format"},
         {"{{printf `%e` 1}}", "printf's %e is not supported in placeholders"},
+        {"{{printf `%q` 1}}", "printf's %q of a number is not supported"},
+        {"{{printf `%d` .CreationTimestamp}}", "printf's %d of a v1.Time is not supported"},
+        {"{{printf `%d` .OwnerReferences}}", "printf's %d of a []v1.OwnerReference is not supported"},
+        {"{{printf `% ` 1}}{{printf `%\x01` 1}}", "followed by no letter"},
+        {"{{printf `x` .}}", "has no text of its own"},
+        {"{{range .OwnerReferences}}{{printf `%v` .Controller}}{{end}}", "has no fixed text here"},
+        {"{{range .OwnerReferences}}{{printf `x` .Controller}}{{end}}", "has no fixed text here"},
+        {"{{if .Name}}{{end x}}", "is not expected in end"},
+        {"{{end .Name}}", "is not expected in end"},
+        {"{{range $k, 1 := .Labels}}{{end}}", "only variables can stand before the := of a range"},
+        {"{{if .Name}}x{{else}}y", "the block is not closed by {{end}}"},
+        {"{{print if}}", "'if' cannot stand in"},
+        {"{{index .Finalizers `a`}}", "a list is indexed by a number, not by a string"},
+        {"{{index}}", "index needs a map or list, and a key"},
+        {"{{lt 1}}", "lt needs two arguments"},
+        {"{{if false}}{{$y := 1}}{{else}}{{$y}}{{end}}", "the variable $y is not declared here"},
         {"{{printf `%99999d` 1}}", "a width in printf is at most 1000"},
         {"{{printf `%05s` .Name}}", "printf pads only numbers with zeros"},
         {"{{range .OwnerReferences}}{{print .Controller}}{{end}}", "has no fixed text here"},
@@ -306,6 +332,50 @@ static void quoted_texts_are_checked_when_mended(void **state)
         assert_int_equal(fill(&arena, texts[i], false, &got, &err), PRG_INVALID);
     }
     assert_filled("{{\"\\U0001F600\\n\"}}", false, "\xf0\x9f\x98\x80\n");
+}
+
+static void long_field_chains_and_wide_runes(void **state)
+{
+    (void)state;
+    assert_filled_both("{{.Labels.missing.a.b.c.d.e.f.g}}", "");
+    assert_filled("{{\"\\u20ac\\u0041\"}}", false,
+                  "\xe2\x82\xac"
+                  "A");
+}
+
+static void metadata_of_a_service_that_is_going_away(void **state)
+{
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    cJSON *got;
+    (void)state;
+    const cJSON *meta =
+        json_of(&arena, "{'deletionTimestamp':'2026-05-01T10:20:30+02:00','deletionGracePeriodSeconds':0,"
+                        "'labels':{'n':'a'}}");
+    prg_json_set((struct prg_arena *)&arena, prg_json_get(meta, "labels"), "nul", prg_json_stringn(&arena, "a\0b", 3));
+    const cJSON *container = json_of(&arena, "{'args':['{{.DeletionTimestamp}}/{{.DeletionGracePeriodSeconds}}/"
+                                             "{{if .DeletionGracePeriodSeconds}}set{{end}}/{{.CreationTimestamp}}/"
+                                             "{{.OwnerReferences}}/{{.Finalizers}}','{{.Labels.nul}}']}");
+    assert_ok(prg_placeholders_replace(&arena, container, meta, false, &got, &err), &err);
+    assert_string_equal(prg_json_text(prg_json_item(prg_json_get(got, "args"), 0)),
+                        "2026-05-01 08:20:30 +0000 UTC/0/set/0001-01-01 00:00:00 +0000 UTC/[]/[]");
+    assert_int_equal(prg_json_text_length(prg_json_item(prg_json_get(got, "args"), 1)), 3);
+    assert_ok(prg_placeholders_replace(&arena, container, meta, true, &got, &err), &err);
+    assert_string_equal(prg_json_text(prg_json_item(prg_json_get(got, "args"), 1)), "a\xef\xbf\xbd"
+                                                                                    "b");
+}
+
+static void a_result_of_another_type_is_an_error(void **state)
+{
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    cJSON *got;
+    (void)state;
+    // The placeholder cuts a piece out of the names: what is left is {"args": 2}.
+    const cJSON *container = json_of(&arena, "{'args{{if .Labels.z}}':1,'b{{end}}':2}");
+    assert_int_not_equal(prg_placeholders_replace(&arena, container, json_of(&arena, metadata), false, &got, &err),
+                         PRG_OK);
+    assert_error_has(&err, "once its placeholders are filled");
 }
 
 // ---- bounds ----
@@ -500,6 +570,9 @@ int main(void)
         cmocka_unit_test(printf_prints_as_go_does),
         cmocka_unit_test(a_language_error_names_construct_and_field),
         cmocka_unit_test(quoted_texts_are_checked_when_mended),
+        cmocka_unit_test(long_field_chains_and_wide_runes),
+        cmocka_unit_test(metadata_of_a_service_that_is_going_away),
+        cmocka_unit_test(a_result_of_another_type_is_an_error),
         cmocka_unit_test(nesting_steps_and_size_are_bounded),
         cmocka_unit_test(every_text_of_the_container_is_filled),
         cmocka_unit_test(an_empty_result_drops_the_field),

@@ -386,6 +386,32 @@ static void a_policy_cannot_rename_a_variable(void **state)
     assert_error_has(&err, "variable A");
 }
 
+static void an_entry_of_a_policy_is_checked(void **state)
+{
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    struct prg_plan *plan;
+    cJSON *got;
+    (void)state;
+    assert_int_equal(merge_by_policy(&arena, NULL, "{'name':'A','value':13}", &got, &plan, &err), PRG_INVALID);
+    assert_error_has(&err, "variable A, as the container_merge policy gives it: /value: a text is expected");
+}
+
+static void a_list_entry_without_its_merge_key_is_refused(void **state)
+{
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    cJSON *got;
+    (void)state;
+    assert_int_equal(prg_podspec_merge(&arena, &as_fixed, json_of(&arena, "{'imagePullSecrets':[{'name':'a'}]}"),
+                                       json_of(&arena, "{'imagePullSecrets':[{}]}"), &got, &err),
+                     PRG_INVALID);
+    struct prg_merged_specs specs;
+    assert_int_equal(
+        prg_podspec_merge_specs(&arena, &as_fixed, json_of(&arena, "{}"), NULL, "x", NULL, NULL, &specs, &err),
+        PRG_NOTFOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +433,8 @@ int main(void)
         cmocka_unit_test(a_policy_decides_arguments_and_variables_that_both_sides_name),
         cmocka_unit_test(no_opinion_of_a_policy_is_the_default),
         cmocka_unit_test(a_policy_cannot_rename_a_variable),
+        cmocka_unit_test(an_entry_of_a_policy_is_checked),
+        cmocka_unit_test(a_list_entry_without_its_merge_key_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

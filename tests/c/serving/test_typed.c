@@ -157,6 +157,31 @@ static void wrong_types_name_the_pointer(void **state)
     }
 }
 
+static void all_kinds_of_a_table_are_known(void **state)
+{
+    static const struct prg_schema_field inner_fields[] = {{"is", PRG_KIND_BOOL, 0, PRG_FIELD_REQUIRED, NULL, NULL}};
+    static const struct prg_schema inner = {"Inner", inner_fields, 1, NULL};
+    static const struct prg_schema_field fields[] = {
+        {"any", PRG_KIND_ANY, 0, 0, NULL, NULL},
+        {"free", PRG_KIND_OBJECT, 0, 0, NULL, NULL},
+        {"number", PRG_KIND_NUMBER, 0, 0, NULL, NULL},
+        {"time", PRG_KIND_TIME, 0, 0, NULL, NULL},
+    };
+    static const struct prg_schema outer = {"Outer", fields, 4, &inner};
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    cJSON *got;
+    (void)state;
+    assert_json_text(&arena, normal(&arena, &outer, "{'any':[null,''],'free':{'x':''},'number':1.5,'time':''}"),
+                     "{'any':[null,''],'free':{'x':''},'number':1.5,'time':'','is':false}");
+    assert_json_text(&arena, normal(&arena, &outer, "{'number':0.0,'is':true}"), "{'is':true}");
+    assert_int_equal(prg_typed_normal(&arena, &outer, json_of(&arena, "{'number':'1'}"), &got, &err), PRG_INVALID);
+    assert_error_has(&err, "/number: a number is expected here, not string");
+    prg_error_clear(&err);
+    assert_int_equal(prg_typed_normal(&arena, &outer, json_of(&arena, "{'time':1}"), &got, &err), PRG_INVALID);
+    assert_error_has(&err, "/time: a text is expected here");
+}
+
 static void a_quantity_with_a_nul_byte_is_refused(void **state)
 {
     prg_auto_arena arena = {0};
@@ -182,6 +207,7 @@ int main(void)
         cmocka_unit_test(nothing_reads_as_an_empty_object),
         cmocka_unit_test(position_and_origin_stay),
         cmocka_unit_test(wrong_types_name_the_pointer),
+        cmocka_unit_test(all_kinds_of_a_table_are_known),
         cmocka_unit_test(a_quantity_with_a_nul_byte_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
