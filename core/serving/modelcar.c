@@ -106,13 +106,13 @@ static void add_containers(struct prg_arena *arena, const struct prg_initializer
     set_user(arena, config, sidecar);
     prg_json_append(containers, sidecar);
 
-    const char *check = prg_arena_printf(
-        arena,
-        "echo 'Pre-fetching modelcar %s: ' && [ -d /models ] && [ \"$$(ls -A /models)\" ] && echo 'OK ... Prefetched "
-        "and valid (/models exists)' || (echo 'NOK ... Prefetched but modelcar is invalid (/models does not exist or "
-        "is "
-        "empty)' && exit 1)",
-        quoted(arena, image));
+    const char *check =
+        prg_arena_printf(arena,
+                         "echo 'Pre-fetching modelcar %s: ' && [ -d /models ] && [ \"$$(ls -A /models)\" ] "
+                         "&& echo 'OK ... Prefetched and valid (/models exists)' "
+                         "|| (echo 'NOK ... Prefetched but modelcar is invalid (/models does not exist or is empty)' "
+                         "&& exit 1)",
+                         quoted(arena, image));
     cJSON *fetch = modelcar_container(arena, config, numbered(arena, "modelcar-init", index), image, check);
     prg_json_tag(fetch, PRG_ORIGIN_STORAGE);
     prg_json_append(prg_json_ensure_array(arena, pod_spec, "initContainers"), fetch);
