@@ -219,6 +219,21 @@ struct px {
     struct prg_error err;
 };
 
+// A ConfigMap with the sections that every plan needs, and sections over them (objects; NULL: none).
+static inline cJSON *px_config(struct prg_arena *arena, const char *sections)
+{
+    cJSON *all = json_of(arena, "{'ingress': {'ingressGateway': 'a/b'}, 'deploy': {'defaultDeploymentMode': "
+                                "'Standard'}, 'storageInitializer': {'memoryRequest': '100Mi', 'memoryLimit': '1Gi', "
+                                "'cpuRequest': '100m', 'cpuLimit': '1'}}");
+    cJSON *configmap = prg_json_object(arena), *data = prg_json_ensure_object(arena, configmap, "data"), *item;
+    const cJSON *given = sections ? json_of(arena, sections) : NULL;
+    prg_json_each (item, given)
+        prg_json_set(arena, all, item->string, prg_json_copy(arena, item));
+    prg_json_each (item, all)
+        prg_json_set_string(arena, data, item->string, prg_json_print_arena(arena, item, 0));
+    return configmap;
+}
+
 // objects: JSON array of what the store holds (configuration and service are given apart). configmap NULL: absent.
 static inline void px_init(struct px *px, const struct prg_compat *compat)
 {
@@ -254,13 +269,12 @@ static inline int px_plan(struct px *px, const cJSON *service, const cJSON *obje
 
 // For single steps: a plan under way for service m in namespace ns with this predictor.
 static inline struct prg_serving px_serving(struct px *px, const char *predictor, const char *objects,
-                                            const char *configmap)
+                                            const char *sections)
 {
     cJSON *service = json_of(&px->arena, "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService',"
                                          " 'metadata': {'name': 'm', 'namespace': 'ns', 'uid': 'u-1'}, 'spec': {}}");
     prg_json_set(&px->arena, prg_json_get(service, "spec"), "predictor", json_of(&px->arena, predictor));
-    px_prepare(px, service, json_of(&px->arena, objects ? objects : "[]"),
-               configmap ? json_of(&px->arena, configmap) : NULL);
+    px_prepare(px, service, json_of(&px->arena, objects ? objects : "[]"), px_config(&px->arena, sections));
     return (struct prg_serving){
         .arena = &px->arena,
         .in = &px->in,

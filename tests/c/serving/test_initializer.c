@@ -455,16 +455,12 @@ static void what_is_loaded_depends_on_uri_and_configuration(void **state)
 // ---- storageUris in a plan: storageuris.c ----
 
 #define ONE_URI "{'model': {}, 'storageUris': [{'uri': 's3://a', 'mountPath': '/mnt/a'}]"
-#define CONFIGMAP                                                                                                      \
-    "{\"data\": {\"storageInitializer\": \"{\\\"memoryRequest\\\": \\\"1Gi\\\", \\\"memoryLimit\\\": "                 \
-    "\\\"1Gi\\\", \\\"cpuRequest\\\": \\\"1\\\", \\\"cpuLimit\\\": \\\"1\\\"}\"}}"
-
 static void a_plan_loads_its_uris_and_says_so(void **state)
 {
     struct px px;
     (void)state;
     px_init(&px, &prg_compat_fixed);
-    struct prg_serving s = px_serving(&px, ONE_URI "}", NULL, CONFIGMAP);
+    struct prg_serving s = px_serving(&px, ONE_URI "}", NULL, NULL);
     cJSON *pod_spec = json_of(&px.arena, SERVER);
     assert_ok(prg_serving_storage_uris(&s, pod_spec, NULL, &px.err), &px.err);
     assert_non_null(prg_named_item(prg_json_get(pod_spec, "initContainers"), "storage-initializer"));
@@ -477,7 +473,7 @@ static void failing_storage_ends_standard_plans_and_is_an_event_in_knative_mode(
     struct px px;
     (void)state;
     px_init(&px, &prg_compat_fixed);
-    struct prg_serving s = px_serving(&px, ONE_URI "}", NULL, CONFIGMAP);
+    struct prg_serving s = px_serving(&px, ONE_URI "}", NULL, NULL);
     cJSON *pod_spec = json_of(&px.arena, "{'containers': []}");
     assert_int_equal(prg_serving_storage_uris(&s, pod_spec, NULL, &px.err), PRG_INVALID);
     assert_error_has(&px.err, "cannot find container");
@@ -493,7 +489,7 @@ static void a_named_storage_container_that_is_missing_counts_in_both_modes(void 
     struct px px;
     (void)state;
     px_init(&px, &prg_compat_fixed);
-    struct prg_serving s = px_serving(&px, ONE_URI ", 'storageContainerName': 'c'}", NULL, CONFIGMAP);
+    struct prg_serving s = px_serving(&px, ONE_URI ", 'storageContainerName': 'c'}", NULL, NULL);
     s.mode = PRG_MODE_KNATIVE;
     assert_int_equal(prg_serving_storage_uris(&s, json_of(&px.arena, SERVER), NULL, &px.err), PRG_NOTFOUND);
     assert_error_has(&px.err, "failed to get storage container spec: ClusterStorageContainer \"c\" not found");
@@ -508,7 +504,7 @@ static void a_runtime_without_initializer_keeps_what_is_mounted(void **state)
     struct prg_serving s = px_serving(&px,
                                       "{'model': {}, 'storageUris': [{'uri': 's3://a', 'mountPath': '/mnt/a'}, "
                                       "{'uri': 'pvc://c', 'mountPath': '/mnt/c'}]}",
-                                      NULL, CONFIGMAP);
+                                      NULL, NULL);
     cJSON *pod_spec = json_of(&px.arena, SERVER);
     s.no_initializer = true;
     assert_ok(prg_serving_storage_uris(&s, pod_spec, NULL, &px.err), &px.err);
