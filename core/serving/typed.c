@@ -181,6 +181,11 @@ static void add_always(struct prg_arena *arena, const struct prg_schema *schema,
     }
 }
 
+static bool is_printed_anew(enum prg_schema_kind kind)
+{
+    return kind == PRG_KIND_INT || kind == PRG_KIND_INTORSTRING || kind == PRG_KIND_QUANTITY;
+}
+
 static int normal_struct(struct walk *w, const struct prg_schema *schema, cJSON *node)
 {
     for (cJSON *member = node->child, *next; member; member = next) {
@@ -198,7 +203,8 @@ static int normal_struct(struct walk *w, const struct prg_schema *schema, cJSON 
         if (rc != PRG_OK)
             return rc;
         prg_strbuf_truncate(&w->pointer, length);
-        member = prg_json_get(node, field->name); // another node when it was printed anew
+        if (is_printed_anew(field->kind))
+            member = prg_json_get(node, field->name); // it may be another node now
         if (!(field->flags & (PRG_FIELD_KEEP_ZERO | PRG_FIELD_REQUIRED)) && is_zero(field->kind, member))
             prg_json_detach(node, member);
     }
