@@ -3,10 +3,10 @@
 // "No opinion" (nil, where the contract allows it) asks the next layer. runtime_selection: select.c.
 #include <string.h>
 
-#include "base/map.h"
 #include "policy/convert.h"
 #include "policy/set.h"
 #include "policy/text.h"
+#include "policy/tree.h"
 #include "policy/view.h"
 
 // ---- shared ----
@@ -32,15 +32,6 @@ struct prg_vm *prg_set_vm(const struct prg_policy_set *set, const struct prg_pol
     file->vm->config = set->context->config;
     file->vm->compat = set->context->compat;
     return file->vm;
-}
-
-cJSON *prg_set_alias(struct prg_arena *arena, const cJSON *node)
-{
-    cJSON *alias = prg_json_null(arena);
-    *alias = *node;
-    alias->next = alias->prev = NULL;
-    alias->string = NULL;
-    return alias;
 }
 
 // One question to one function.
@@ -269,10 +260,10 @@ static int push_resolve(lua_State *L, const void *in)
     struct prg_arena *arena = resolve->set->context->arena;
     cJSON *values = prg_json_array(arena);
     for (size_t i = 0; i < resolve->count; i++) {
-        cJSON *entry = prg_json_object(arena);
-        prg_json_set_string(arena, entry, "layer", resolve->values[i].layer);
-        prg_json_set_string(arena, entry, "value", resolve->values[i].value);
-        prg_json_append(values, entry);
+        struct prg_tree entry = prg_tree_begin(arena);
+        prg_tree_text(&entry, "layer", resolve->values[i].layer);
+        prg_tree_text(&entry, "value", resolve->values[i].value);
+        prg_json_append(values, entry.object);
     }
     lua_pushstring(L, resolve->key);
     prg_view_push(L, values);
@@ -412,21 +403,21 @@ static int push_image(lua_State *L, const void *in)
     const struct image_in *image = in;
     const struct prg_decision_context *context = image->set->context;
     struct prg_arena *arena = context->arena;
-    cJSON *request = prg_json_object(arena), *gpus = prg_json_array(arena);
-    prg_json_set_string(arena, request, "runtime_name", image->request->runtime_name);
-    prg_json_set_string(arena, request, "server_type", image->request->server_type);
-    prg_json_set_string(arena, request, "runtime_version", image->request->runtime_version);
+    struct prg_tree request = prg_tree_begin(arena);
+    cJSON *gpus = prg_json_array(arena);
     for (size_t i = 0; i < image->request->gpu_count; i++) {
-        cJSON *gpu = prg_json_object(arena);
-        prg_json_set_string(arena, gpu, "resource", image->request->gpus[i].resource);
-        prg_json_set_string(arena, gpu, "count", image->request->gpus[i].count);
-        prg_json_append(gpus, gpu);
+        struct prg_tree gpu = prg_tree_begin(arena);
+        prg_tree_text(&gpu, "count", image->request->gpus[i].count);
+        prg_tree_text(&gpu, "resource", image->request->gpus[i].resource);
+        prg_json_append(gpus, gpu.object);
     }
-    prg_json_set(arena, request, "gpus", gpus);
-    if (context->service)
-        prg_json_set(arena, request, "service", prg_set_alias(arena, context->service));
+    prg_tree_node(&request, "gpus", gpus);
+    prg_tree_text(&request, "runtime_name", image->request->runtime_name);
+    prg_tree_text(&request, "runtime_version", image->request->runtime_version);
+    prg_tree_text(&request, "server_type", image->request->server_type);
+    prg_tree_node(&request, "service", context->service);
     lua_pushstring(L, image->image);
-    prg_view_push(L, request);
+    prg_view_push(L, request.object);
     return 2;
 }
 
@@ -466,12 +457,12 @@ struct topology_out {
     const char *refusal;
 };
 
-static void set_gpus(struct prg_arena *arena, cJSON *request, const char *part, const char *resource, int64_t requested)
+static cJSON *gpus_tree(struct prg_arena *arena, const char *resource, int64_t requested)
 {
-    cJSON *gpus = prg_json_object(arena);
-    prg_json_set_string(arena, gpus, "resource", resource);
-    prg_json_set_int(arena, gpus, "requested", requested);
-    prg_json_set(arena, request, part, gpus);
+    struct prg_tree gpus = prg_tree_begin(arena);
+    prg_tree_int(&gpus, "requested", requested);
+    prg_tree_text(&gpus, "resource", resource);
+    return gpus.object;
 }
 
 static int push_topology(lua_State *L, const void *in)
@@ -480,17 +471,15 @@ static int push_topology(lua_State *L, const void *in)
     const struct prg_topology_request *asked = topology->request;
     const struct prg_decision_context *context = topology->set->context;
     struct prg_arena *arena = context->arena;
-    cJSON *request = prg_json_object(arena);
-    prg_json_set_string(arena, request, "backend", asked->backend);
-    prg_json_set_int(arena, request, "tensor_parallel", asked->tensor_parallel);
-    prg_json_set_int(arena, request, "pipeline_parallel", asked->pipeline_parallel);
-    set_gpus(arena, request, "head", asked->head_resource, asked->head_requested);
-    set_gpus(arena, request, "worker", asked->worker_resource, asked->worker_requested);
-    if (context->service)
-        prg_json_set(arena, request, "service", prg_set_alias(arena, context->service));
-    if (asked->runtime)
-        prg_json_set(arena, request, "runtime", prg_set_alias(arena, asked->runtime));
-    prg_view_push(L, request);
+    struct prg_tree request = prg_tree_begin(arena);
+    prg_tree_text(&request, "backend", asked->backend);
+    prg_tree_node(&request, "head", gpus_tree(arena, asked->head_resource, asked->head_requested));
+    prg_tree_int(&request, "pipeline_parallel", asked->pipeline_parallel);
+    prg_tree_node(&request, "runtime", asked->runtime);
+    prg_tree_node(&request, "service", context->service);
+    prg_tree_int(&request, "tensor_parallel", asked->tensor_parallel);
+    prg_tree_node(&request, "worker", gpus_tree(arena, asked->worker_resource, asked->worker_requested));
+    prg_view_push(L, request.object);
     return 1;
 }
 

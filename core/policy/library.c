@@ -9,7 +9,9 @@
 #include "policy/sandbox.h"
 #include "policy/view.h"
 
-enum { NATIVE_ARGS = 16 };
+enum { NATIVE_ARGS = 8 };
+static const char *const arg_names[NATIVE_ARGS] = {"argument 1", "argument 2", "argument 3", "argument 4",
+                                                   "argument 5", "argument 6", "argument 7", "argument 8"};
 
 static const struct prg_native *natives;
 static size_t native_count;
@@ -35,16 +37,14 @@ static int call_native(lua_State *L)
     struct prg_vm *vm = prg_vm_of(L);
     const struct prg_native *native = lua_touserdata(L, lua_upvalueindex(1));
     const cJSON *args[NATIVE_ARGS];
-    char what[32], text[PRG_VM_TEXT];
+    char text[PRG_VM_TEXT];
     int count = lua_gettop(L);
     if (!vm->arena)
         prg_vm_raise(L, 1, "perigee.%s cannot be called here", native->name);
-    luaL_argcheck(L, count <= NATIVE_ARGS, NATIVE_ARGS, "too many arguments");
+    luaL_argcheck(L, count <= NATIVE_ARGS, NATIVE_ARGS + 1, "too many arguments");
     size_t before = vm->arena->used_bytes;
-    for (int i = 1; i <= count; i++) {
-        snprintf(what, sizeof(what), "argument %d", i);
-        args[i - 1] = prg_convert_borrow(L, i, vm->arena, what);
-    }
+    for (int i = 1; i <= count; i++)
+        args[i - 1] = prg_convert_borrow(L, i, vm->arena, arg_names[i - 1]);
     struct prg_error err;
     cJSON *result = NULL;
     prg_error_clear(&err);

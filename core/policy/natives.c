@@ -36,6 +36,24 @@ static int json_decode(struct prg_arena *arena, const cJSON *const *args, size_t
     return PRG_CONFLICT;
 }
 
+// find(list, key, value): the first object of the list whose member key is value (a text), or nil.
+static int json_find(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                     struct prg_error *err)
+{
+    const cJSON *list = arg(args, count, 0), *item;
+    const char *key = prg_json_text(arg(args, count, 1)), *value = prg_json_text(arg(args, count, 2));
+    (void)arena;
+    if (!key || !value)
+        return prg_fail(err, PRG_INVALID, "a list, a key and a text are needed");
+    prg_json_each (item, prg_json_is_array(list) ? list : NULL) {
+        if (!prg_text_equal(prg_json_get_text(item, key), value))
+            continue;
+        *ret = (cJSON *)item; // handed on as a view
+        return PRG_OK;
+    }
+    return PRG_OK;
+}
+
 // ---- perigee.quantities ----
 
 static int read_quantity(const cJSON *const *args, size_t count, size_t index, struct prg_quantity *ret,
@@ -185,36 +203,81 @@ static int selector_text(struct prg_arena *arena, const cJSON *const *args, size
 
 // ---- perigee.explain ----
 
-// formats(list): "sklearn 1, xgboost", for reasons; "nothing" when there are none.
+enum { SHOWN = 200 }; // bytes of a list in a reason
+
+struct line {
+    char text[SHOWN + 400];
+    size_t used;
+};
+
+static bool add(struct line *line, const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    if (length > most - line->used)
+        return false;
+    memcpy(line->text + line->used, text, length);
+    line->used += length;
+    return true;
+}
+
+// "sklearn 1", or "sklearn" without a version; false (and nothing added) when it does not fit.
+static bool add_format(struct line *line, const cJSON *format, const char *before, size_t most)
+{
+    const char *name = prg_json_get_text(format, "name"), *version = prg_json_get_text(format, "version");
+    size_t start = line->used;
+    if (name && add(line, before, most) && add(line, name, most) &&
+        (!version || (add(line, " ", most) && add(line, version, most))))
+        return true;
+    line->used = start;
+    return !name;
+}
+
+// "sklearn 1, xgboost"; "nothing" when there are none.
+static void add_formats(struct line *line, const cJSON *formats)
+{
+    size_t start = line->used;
+    const cJSON *item;
+    prg_json_each (item, prg_json_is_array(formats) ? formats : NULL) {
+        if (add_format(line, item, line->used > start ? ", " : "", start + SHOWN))
+            continue;
+        add(line, line->used > start ? ", …" : "…", sizeof(line->text));
+        return;
+    }
+    if (line->used == start)
+        add(line, "nothing", sizeof(line->text));
+}
+
+// formats(list): the texts of supportedModelFormats, for reasons.
 static int explain_formats(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
                            struct prg_error *err)
 {
-    enum { SHOWN = 200 };
-    char text[SHOWN + 8];
-    size_t used = 0;
-    const cJSON *item;
+    struct line line = {.used = 0};
     (void)err;
-    prg_json_each (item, arg(args, count, 0)) {
-        const char *name = prg_json_get_text(item, "name"), *version = prg_json_get_text(item, "version");
-        size_t room = SHOWN - used;
-        if (!name)
-            continue;
-        int n =
-            snprintf(text + used, room, "%s%s%s%s", used ? ", " : "", name, version ? " " : "", version ? version : "");
-        if (n < 0 || (size_t)n >= room) {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", used ? ", …" : "…");
-            break;
-        }
-        used += (size_t)n;
-    }
-    *ret = used ? prg_json_stringn(arena, text, used) : prg_json_string(arena, "nothing");
+    add_formats(&line, arg(args, count, 0));
+    *ret = prg_json_stringn(arena, line.text, line.used);
+    return PRG_OK;
+}
+
+// offer(asked, list): "asked for sklearn 2, the runtime offers sklearn 1, xgboost".
+static int explain_offer(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                         struct prg_error *err)
+{
+    struct line line = {.used = 0};
+    (void)err;
+    if (!add_format(&line, arg(args, count, 0), "asked for ", SHOWN))
+        add(&line, "asked for …", SHOWN);
+    add(&line, ", the runtime offers ", sizeof(line.text));
+    add_formats(&line, arg(args, count, 1));
+    *ret = prg_json_stringn(arena, line.text, line.used);
     return PRG_OK;
 }
 
 const struct prg_native prg_core_natives[] = {
     {"explain.formats", explain_formats},
+    {"explain.offer", explain_offer},
     {"json.decode", json_decode},
     {"json.encode", json_encode},
+    {"json.find", json_find},
     {"quantities.add", quantity_add},
     {"quantities.canonical", quantity_canonical},
     {"quantities.compare", quantity_compare},

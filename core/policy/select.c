@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "policy/convert.h"
 #include "policy/set.h"
+#include "policy/tree.h"
 #include "policy/view.h"
 
 enum step { STEP_ACCEPT, STEP_BEFORE, STEP_CHOOSE, STEP_COUNT };
@@ -76,51 +77,47 @@ static int compare_default(const void *x, const void *y)
 
 static cJSON *match_tree(struct prg_arena *arena, const struct prg_candidate *candidate)
 {
-    cJSON *match = prg_json_object(arena);
-    prg_json_set_string(arena, match, "name", candidate->match.name);
-    prg_json_set_string(arena, match, "version", candidate->match.version);
-    prg_json_set_bool(arena, match, "autoSelect", candidate->match.auto_select);
+    struct prg_tree match = prg_tree_begin(arena);
+    prg_tree_bool(&match, "autoSelect", candidate->match.auto_select);
+    prg_tree_text(&match, "name", candidate->match.name);
     if (candidate->match.has_priority)
-        prg_json_set_int(arena, match, "priority", candidate->match.priority);
-    return match;
+        prg_tree_int(&match, "priority", candidate->match.priority);
+    prg_tree_text(&match, "version", candidate->match.version);
+    return match.object;
 }
 
-// perigee.Candidate; the object is shared, not copied.
+// perigee.Candidate; the object is shared, not copied. What is asked for most comes first: members are searched.
 static cJSON *candidate_tree(struct prg_arena *arena, const struct prg_candidate *candidate)
 {
-    cJSON *tree = prg_json_object(arena);
+    struct prg_tree tree = prg_tree_begin(arena);
     const cJSON *spec = prg_json_get(candidate->object, "spec");
-    prg_json_set_string(arena, tree, "scope", candidate->is_cluster ? "cluster" : "namespace");
+    prg_tree_node(&tree, "spec", spec ? spec : prg_json_object(arena));
+    prg_tree_text(&tree, "scope", candidate->is_cluster ? "cluster" : "namespace");
     if (candidate->match.present)
-        prg_json_set(arena, tree, "match", match_tree(arena, candidate));
-    prg_json_set(arena, tree, "spec", spec ? prg_set_alias(arena, spec) : prg_json_object(arena));
-    prg_json_set_int(arena, tree, "protocol", candidate->protocol);
-    prg_json_set_string(arena, tree, "created", candidate->created);
-    prg_json_set_string(arena, tree, "name", candidate->name);
-    if (candidate->object)
-        prg_json_set(arena, tree, "object", prg_set_alias(arena, candidate->object));
-    return tree;
+        prg_tree_node(&tree, "match", match_tree(arena, candidate));
+    prg_tree_int(&tree, "protocol", candidate->protocol);
+    prg_tree_text(&tree, "created", candidate->created);
+    prg_tree_text(&tree, "name", candidate->name);
+    prg_tree_node(&tree, "object", candidate->object);
+    return tree.object;
 }
 
 // perigee.RuntimeRequest
 static cJSON *request_tree(struct prg_arena *arena, const struct prg_runtime_request *request)
 {
-    cJSON *tree = prg_json_object(arena), *format = prg_json_object(arena);
-    prg_json_set_string(arena, format, "name", request->format_name);
-    prg_json_set_string(arena, format, "version", request->format_version);
-    prg_json_set(arena, tree, "format", format);
-    prg_json_set_bool(arena, tree, "named", request->named);
-    prg_json_set_bool(arena, tree, "multi_model", request->multi_model);
-    prg_json_set_bool(arena, tree, "multi_node", request->multi_node);
-    prg_json_set_string(arena, tree, "protocol", request->protocol);
-    prg_json_set_bool(arena, tree, "protocol_given", request->protocol_given);
-    if (request->model)
-        prg_json_set(arena, tree, "model", prg_set_alias(arena, request->model));
-    if (request->namespace_object)
-        prg_json_set(arena, tree, "namespace", prg_set_alias(arena, request->namespace_object));
-    if (request->service)
-        prg_json_set(arena, tree, "service", prg_set_alias(arena, request->service));
-    return tree;
+    struct prg_tree tree = prg_tree_begin(arena), format = prg_tree_begin(arena);
+    prg_tree_text(&format, "name", request->format_name);
+    prg_tree_text(&format, "version", request->format_version);
+    prg_tree_node(&tree, "format", format.object);
+    prg_tree_node(&tree, "model", request->model);
+    prg_tree_bool(&tree, "multi_model", request->multi_model);
+    prg_tree_bool(&tree, "multi_node", request->multi_node);
+    prg_tree_bool(&tree, "named", request->named);
+    prg_tree_node(&tree, "namespace", request->namespace_object);
+    prg_tree_text(&tree, "protocol", request->protocol);
+    prg_tree_bool(&tree, "protocol_given", request->protocol_given);
+    prg_tree_node(&tree, "service", request->service);
+    return tree.object;
 }
 
 // ---- inside the call (all of these raise) ----
@@ -260,7 +257,7 @@ static int choose_protected(lua_State *L)
     lua_settop(L, 0);
     luaL_checkstack(L, 20, "policy");
     prg_policy_file_push_table(L, c->file);
-    prg_view_push(L, c->request);
+    prg_view_push_eager(L, c->request);
     lua_createtable(L, (int)c->count, 0);
     for (enum step step = c->first; step <= c->last; step++)
         steps[step](L, c);

@@ -61,5 +61,3 @@ struct prg_vm *prg_set_vm(const struct prg_policy_set *set, const struct prg_pol
 // runtime_selection (select.c).
 int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count,
                    struct prg_selection *ret, struct prg_error *err);
-// A node that shares the children of node, to be put into another tree.
-cJSON *prg_set_alias(struct prg_arena *arena, const cJSON *node);

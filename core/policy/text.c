@@ -41,6 +41,14 @@ size_t prg_utf8_prefix(const char *text, size_t length)
 {
     size_t at = 0;
     while (at < length) {
+        if (length - at >= sizeof(uint64_t)) { // eight letters of ASCII at once
+            uint64_t eight;
+            memcpy(&eight, text + at, sizeof(eight));
+            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof(eight);
+                continue;
+            }
+        }
         size_t step = sequence_length((const unsigned char *)text + at, length - at);
         if (step == 0)
             break;

@@ -96,6 +96,31 @@ void prg_view_push(lua_State *L, const cJSON *node)
     }
 }
 
+void prg_view_push_eager(lua_State *L, const cJSON *object)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    const cJSON *item;
+    luaL_checkstack(L, 6, "view");
+    push_userdata(L, object, vm->ref.object_meta);
+    lua_createtable(L, 0, 12); // a metatable of its own …
+    lua_rawgeti(L, LUA_REGISTRYINDEX, vm->ref.object_meta);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -5);
+    }
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 12); // … whose __index is a table, which the VM looks into without a call
+    prg_json_each (item, object) {
+        lua_pushstring(L, item->string);
+        prg_view_push(L, item);
+        lua_rawset(L, -3);
+    }
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
 // ---- asking ----
 
 static bool has_key(lua_State *L, int index, const void *key)
@@ -152,7 +177,7 @@ static int object_index(lua_State *L)
     const cJSON *item;
     prg_json_each (item, view->node) {
         seen++;
-        if (strcmp(item->string, key) == 0)
+        if (item->string[0] == key[0] && strcmp(item->string, key) == 0)
             break;
     }
     if (seen > 64)

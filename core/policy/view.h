@@ -17,6 +17,8 @@
 void prg_view_open(lua_State *L);
 // Pushes what stands for node; NULL gives nil. node must outlive the generation. Raises.
 void prg_view_push(lua_State *L, const cJSON *node);
+// The same for an object that is read often: its members are turned into Lua values at once.
+void prg_view_push_eager(lua_State *L, const cJSON *object);
 void prg_view_push_null(lua_State *L); // perigee.null
 
 bool prg_view_is(lua_State *L, int index); // a view of an object or list

@@ -3,58 +3,37 @@
 --- "runtime_selection".
 local M = { api = "runtime_selection/v1" }
 
-local explain = perigee.explain
-
---- JSON null is as good as absent.
-local function given(value)
-  if value == perigee.null then
-    return nil
-  end
-  return value
-end
-
----@param formats any supportedModelFormats
----@param name string
----@return boolean
-local function names(formats, name)
-  for _, entry in ipairs(formats or {}) do
-    if entry.name == name then
-      return true
-    end
-  end
-  return false
-end
+local explain, json = perigee.explain, perigee.json
 
 ---@param candidate perigee.Candidate
 ---@param request perigee.RuntimeRequest
+---@param spec perigee.View
 ---@return boolean fits
 ---@return string? reason
 ---@return string? code
-local function check_format(candidate, request)
+local function check_format(candidate, request, spec)
   local match = candidate.match
   if match and (match.autoSelect or request.named) then
     return true
   end
-  local formats = given(candidate.spec.supportedModelFormats)
-  local asked, offered = explain.format(request.format), explain.formats(formats)
+  local asked = request.format
   if match then
-    local reason = "the entry for " .. asked .. " is not for automatic selection (autoSelect)"
+    local entry = explain.format(asked)
+    local reason = "the entry for " .. entry .. " is not for automatic selection (autoSelect)"
     return false, reason, "auto_select"
   end
-  local reason = "asked for " .. asked .. ", the runtime offers " .. offered
-  if names(formats, request.format.name) then
-    return false, reason, "version"
-  end
-  return false, reason, "format"
+  local offered = spec.supportedModelFormats
+  local has_name = asked.version and json.find(offered, "name", asked.name)
+  return false, explain.offer(asked, offered), has_name and "version" or "format"
 end
 
----@param candidate perigee.Candidate
 ---@param request perigee.RuntimeRequest
+---@param spec perigee.View
 ---@return boolean fits
 ---@return string? reason
 ---@return string? code
-local function check_protocol(candidate, request)
-  local spoken = given(candidate.spec.protocolVersions)
+local function check_protocol(request, spec)
+  local spoken = json.given(spec.protocolVersions)
   if not spoken or #spoken == 0 then
     return true
   end
@@ -70,14 +49,14 @@ end
 
 --- A runtime that the service names is checked for less: it may be one that is never chosen by
 --- itself.
-local function accept_named(candidate, request)
+local function accept_named(candidate, request, spec)
   if request.protocol_given then
-    local speaks, reason, code = check_protocol(candidate, request)
+    local speaks, reason, code = check_protocol(request, spec)
     if not speaks then
       return speaks, reason, code
     end
   end
-  return check_format(candidate, request)
+  return check_format(candidate, request, spec)
 end
 
 ---@param candidate perigee.Candidate
@@ -91,7 +70,7 @@ function M.accept(candidate, request)
     return false, "the runtime is disabled", "disabled"
   end
   if request.named then
-    return accept_named(candidate, request)
+    return accept_named(candidate, request, spec)
   end
   if (spec.multiModel == true) ~= request.multi_model then
     return false,
@@ -99,14 +78,14 @@ function M.accept(candidate, request)
         or "the runtime is multi-model, the service has one model",
       "multi_model"
   end
-  local fits, reason, code = check_format(candidate, request)
+  local fits, reason, code = check_format(candidate, request, spec)
   if fits then
-    fits, reason, code = check_protocol(candidate, request)
+    fits, reason, code = check_protocol(request, spec)
   end
   if not fits then
     return fits, reason, code
   end
-  if (given(spec.workerSpec) ~= nil) ~= request.multi_node then
+  if (json.given(spec.workerSpec) ~= nil) ~= request.multi_node then
     return false,
       request.multi_node and "the service has a workerSpec, the runtime has none"
         or "the runtime has a workerSpec, the service has none",

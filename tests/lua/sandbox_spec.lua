@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The names that lint lets policies use are those of the sandbox; tests/c/policy/test_library.c holds the sandbox to the
--- same list.
+-- The names that lint lets policies use are those of the sandbox; tests/c/policy/test_library.c
+-- holds the sandbox to the same list.
 describe("the sandbox's list of names", function()
   local function listed()
     local names = {}

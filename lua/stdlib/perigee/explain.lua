@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Texts for reasons. `formats` is C: core/policy/natives.c.
+--- Texts for reasons. `formats` and `offer` are C: core/policy/natives.c.
 ---@class perigee.explain
 ---@field formats fun(formats: table|perigee.View|nil): string "sklearn 1, xgboost"
+---@field offer fun(asked: table|perigee.View, formats: table|perigee.View|nil): string
 local M = {}
 
 --- "sklearn 1", or "sklearn" without a version.

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
---- JSON values and texts. `encode` and `decode` are C: core/policy/natives.c.
+--- JSON values and texts. `encode`, `decode` and `find` are C: core/policy/natives.c.
 ---@class perigee.json
 ---@field encode fun(value: any, pretty?: boolean): string keys sorted
 ---@field decode fun(text: string): any, string? the value as a view, or nil and why
+---@field find fun(list: table|perigee.View|nil, key: string, value: string): perigee.View?
 local M = {
   null = perigee.null,
   array = perigee.array,

@@ -294,6 +294,33 @@ static void nothing_leaks_into_the_next_run(void **state)
     prg_script_free(script);
 }
 
+// Wherever the memory ends, the call ends with an error, nothing is lost (the leak checker looks) and nothing breaks.
+static void memory_may_end_anywhere(void **state)
+{
+    static const char code[] =
+        "local t = {} for i = 1, 40 do t['k' .. i] = {i, tostring(i):rep(20)} end "
+        "for k, v in pairs(t) do t[k] = perigee.labels.merge(input, {x = k}) end "
+        "table.sort(t) return perigee.json.decode(perigee.json.encode({t, perigee.copy(input)}))";
+    size_t failed = 0, good = 0;
+    for (size_t size = 12000; size < 120000; size += 512) {
+        struct prg_policy_limits limits = {.max_memory_bytes = size};
+        struct prg_script *script = NULL;
+        struct prg_error err = {0};
+        cJSON *value = NULL;
+        int rc = prg_script_load("x.lua", code, sizeof(code) - 1, &limits, &script, &err);
+        for (int i = 0; i < 2 && rc == PRG_OK; i++)
+            rc = prg_script_run(script, *state, "input", json_of(*state, "{'a': 'b'}"), NULL, &value, &err);
+        if (rc == PRG_OK)
+            good++;
+        else
+            assert_error_has(&err, "memory");
+        failed += rc != PRG_OK;
+        prg_script_free(script);
+    }
+    assert_true(failed > 20);
+    assert_true(good > 20);
+}
+
 static void limits_that_leave_no_room_are_an_error(void **state)
 {
     struct prg_script *script;
@@ -323,6 +350,7 @@ int main(void)
         cmocka_unit_test(error_values_are_shown_without_running_them),
         cmocka_unit_test(bytecode_is_refused),
         cmocka_unit_test(nothing_leaks_into_the_next_run),
+        cmocka_unit_test(memory_may_end_anywhere),
         cmocka_unit_test(limits_that_leave_no_room_are_an_error),
     };
     return cmocka_run_group_tests(tests, set_up_arena, tear_down_arena);

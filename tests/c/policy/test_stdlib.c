@@ -24,6 +24,17 @@ static void json_texts_are_exact(void **state)
                   "{'a': [{'b': 'c'}]}", "['c', true]");
 }
 
+static void objects_are_found_in_lists(void **state)
+{
+    assert_script(
+        *state,
+        "local find = perigee.json.find return {find(input.l, 'name', 'b').v, find(input.l, 'name', 'x') == nil, "
+        "find(nil, 'name', 'a') == nil, find(input.n, 'name', 'a') == nil, find({{name = 'a', v = 3}}, 'name', 'a').v}",
+        "{'l': [{'name': 'a'}, 1, {'name': 'b', 'v': 2}, {'name': 'b', 'v': 9}], 'n': null}",
+        "[2, true, true, true, 3]");
+    assert_script_error(*state, "perigee.json.find({}, 'name')", "a list, a key and a text are needed");
+}
+
 static void quantities_are_exact(void **state)
 {
     assert_script(
@@ -134,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_texts_are_exact),
+        cmocka_unit_test(objects_are_found_in_lists),
         cmocka_unit_test(quantities_are_exact),
         cmocka_unit_test(selectors_match_labels),
         cmocka_unit_test(labels_work_on_views),

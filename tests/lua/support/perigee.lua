@@ -42,14 +42,23 @@ local function quantity(value)
   return tonumber(digits) * scale
 end
 
+local function format_text(format)
+  return format.version and format.name .. " " .. format.version or format.name
+end
+
+local function formats_text(formats)
+  local parts = {}
+  for i, entry in ipairs(formats or {}) do
+    parts[i] = format_text(entry)
+  end
+  return #parts > 0 and table.concat(parts, ", ") or "nothing"
+end
+
 local natives = {
   explain = {
-    formats = function(formats)
-      local parts = {}
-      for i, entry in ipairs(formats or {}) do
-        parts[i] = entry.version and entry.name .. " " .. entry.version or entry.name
-      end
-      return #parts > 0 and table.concat(parts, ", ") or "nothing"
+    formats = formats_text,
+    offer = function(asked, formats)
+      return "asked for " .. format_text(asked) .. ", the runtime offers " .. formats_text(formats)
     end,
   },
   json = {
@@ -57,6 +66,14 @@ local natives = {
       return json.encode(value)
     end,
     decode = support.decode,
+    find = function(list, key, value)
+      for _, item in ipairs(list or {}) do
+        if item[key] == value then
+          return item
+        end
+      end
+      return nil
+    end,
   },
   quantities = {
     compare = function(a, b)
