@@ -15,7 +15,7 @@ local MODULES = {
   { name = "serving", uses = { "base", "json", "object", "plan", "policy/decision.h" } },
   { name = "learning", uses = { "base", "json", "object", "plan", "policy/decision.h" } },
   { name = "stdlib", uses = { "base", "json", "object", "plan", "policy", "serving", "learning" } },
-  { name = "kube", uses = { "base", "json", "object", "store" } },
+  { name = "kube", uses = { "base", "json", "yaml", "object", "store" } },
   {
     name = "controller",
     uses = {
