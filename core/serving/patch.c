@@ -74,6 +74,21 @@ static int apply(struct patching *p, const cJSON *object, const cJSON **ret, str
     return PRG_OK;
 }
 
+// Labels of the pods that the object's selector looks for.
+static int check_selected(struct patching *p, const cJSON *before, const cJSON *after, struct prg_error *err)
+{
+    const cJSON *wanted = prg_json_at(after, "spec", "selector", "matchLabels"), *label;
+    const cJSON *old = prg_json_at(before, "spec", "template", "metadata", "labels");
+    const cJSON *new = prg_json_at(after, "spec", "template", "metadata", "labels");
+    prg_json_each (label, wanted) {
+        if (!prg_json_equal(prg_json_get(old, label->string), prg_json_get(new, label->string)))
+            return prg_fail(err, PRG_POLICY,
+                            "%s: %s:%d: patch must not change label '%s' of /spec/template, which the selector needs",
+                            p->what, p->source.file ? p->source.file : "object_patch", p->source.line, label->string);
+    }
+    return PRG_OK;
+}
+
 static int check_fixed(struct patching *p, const cJSON *before, const cJSON *after, struct prg_error *err)
 {
     for (size_t i = 0; i < PRG_COUNT(fixed_pointers); i++) {
@@ -83,7 +98,7 @@ static int check_fixed(struct patching *p, const cJSON *before, const cJSON *aft
         return prg_fail(err, PRG_POLICY, "%s: %s:%d: patch must not change %s", p->what,
                         p->source.file ? p->source.file : "object_patch", p->source.line, fixed_pointers[i]);
     }
-    return PRG_OK;
+    return check_selected(p, before, after, err);
 }
 
 struct difference {

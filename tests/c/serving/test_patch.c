@@ -28,7 +28,8 @@ static bool yes(void *ctx)
 
 #define DEPLOYMENT                                                                                                     \
     "{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'd', 'namespace': 'ns'}, 'spec': "           \
-    "{'selector': {'matchLabels': {'app': 'x'}}, 'template': {'spec': {'containers': [{'name': 'a', 'image': 'i', "    \
+    "{'selector': {'matchLabels': {'app': 'x'}}, 'template': {'metadata': {'labels': {'app': 'x', 'team': 't'}}, "     \
+    "'spec': {'containers': [{'name': 'a', 'image': 'i', "                                                             \
     "'env': [{'name': 'X', 'value': '1'}]}, {'name': 'b'}]}}}}"
 #define SERVICE "{'apiVersion': 'v1', 'kind': 'Service', 'metadata': {'name': 's', 'namespace': 'ns'}, 'spec': {}}"
 
@@ -110,6 +111,7 @@ static void what_holds_objects_together_cannot_be_patched(void **state)
         {"{'kind': 'DaemonSet'}", "/kind"},
         {"{'apiVersion': 'apps/v2'}", "/apiVersion"},
         {"{'spec': {'selector': {'matchLabels': {'app': 'y'}}}}", "/spec/selector"},
+        {"{'spec': {'template': {'metadata': {'labels': {'app': null}}}}}", "label 'app' of /spec/template"},
     };
     (void)state;
     for (size_t i = 0; i < PRG_COUNT(patches); i++) {
