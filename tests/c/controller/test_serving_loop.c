@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_serving_loop.c: from changed objects to applied plans, over a store in memory with the shipped policies and
+// runtimes.
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "catalog/manifest.h"
+#include "controller/serving_loop.h"
+#include "object/meta.h"
+#include "stdlib/natives.h"
+#include "store/store_mem.h"
+
+struct fixture {
+    struct prg_arena arena;
+    struct prg_store *store;
+    struct prg_policy_set *policies;
+    struct prg_planner *planner;
+    struct prg_serving_loop *loop;
+    uint64_t now_ms;
+    // of the last reconcile
+    size_t reconciled, created, updated, deleted, unchanged;
+    bool status_changed;
+    char error[PRG_ERROR_LINE];
+    struct prg_store_ops ops; // a copy that a test may break
+};
+
+static const int64_t wall_ns = INT64_C(1780272000) * 1000000000; // 2026-06-01
+
+static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
+{
+    return prg_store_mem_put(ctx, manifest->object, false, true, err);
+}
+
+static int add_file(const char *path, void *ctx, struct prg_error *err)
+{
+    struct fixture *f = ctx;
+    return prg_manifest_load_file(&f->arena, path, NULL, add_manifest, f->store, err);
+}
+
+static void on_report(const struct prg_reconcile_report *report, void *ctx)
+{
+    struct fixture *f = ctx;
+    f->created = report->created;
+    f->updated = report->updated;
+    f->deleted = report->deleted;
+    f->unchanged = report->unchanged;
+    f->status_changed = report->status_changed;
+    f->error[0] = 0;
+    if (report->error)
+        prg_error_text(report->error, f->error, sizeof(f->error));
+    else if (report->plan->error)
+        snprintf(f->error, sizeof(f->error), "%s", report->plan->error);
+}
+
+static void put(struct fixture *f, const char *text)
+{
+    struct prg_error err = {0};
+    assert_ok(prg_store_mem_put(f->store, json_of(&f->arena, text), false, true, &err), &err);
+}
+
+static void put_service(struct fixture *f, const char *name, const char *model)
+{
+    put(f, prg_arena_printf(
+               &f->arena,
+               "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': {'name': '%s', "
+               "'namespace': 'default', 'uid': 'u-%s', 'generation': 1, 'annotations': "
+               "{'serving.kserve.io/deploymentMode': 'Standard'}}, 'spec': {'predictor': {'model': %s}}}",
+               name, name, model));
+}
+
+static const char sklearn[] = "{'modelFormat': {'name': 'sklearn'}, 'storageUri': 'gs://b/m'}";
+
+static int setup(void **state)
+{
+    struct fixture *f = prg_xcalloc(1, sizeof(*f));
+    struct prg_policy_options options = {0};
+    struct prg_error err = {0};
+    prg_arena_init(&f->arena);
+    prg_stdlib_register();
+    f->store = prg_store_mem_new();
+    f->ops = *f->store->ops;
+    f->store->ops = &f->ops;
+    assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
+    assert_ok(prg_policy_set_load(&options, &f->policies, &err), &err);
+    f->planner = prg_planner_new(f->policies, &prg_compat_fixed, "kserve");
+    prg_planner_load_config(f->planner, &f->store->reader);
+    f->loop = prg_serving_loop_new(f->store, f->planner, on_report, f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    prg_serving_loop_free(f->loop);
+    prg_planner_free(f->planner);
+    prg_policy_set_unref(f->policies);
+    prg_store_free(f->store);
+    prg_arena_release(&f->arena);
+    free(f);
+    return 0;
+}
+
+static size_t run(struct fixture *f)
+{
+    f->created = f->updated = f->deleted = f->unchanged = 0;
+    f->reconciled = prg_serving_loop_run(f->loop, f->now_ms, wall_ns);
+    return f->reconciled;
+}
+
+static void changed(struct fixture *f, const char *group, const char *kind, const char *ns, const char *name)
+{
+    struct prg_key key = {group, kind, ns, name};
+    prg_serving_loop_changed(f->loop, &key, f->now_ms);
+}
+
+static const cJSON *get(struct fixture *f, const char *group, const char *kind, const char *name)
+{
+    return prg_reader_get(&f->store->reader, group, kind, "default", name);
+}
+
+static void a_new_service_gets_its_objects_and_a_status_and_then_rest(void **state)
+{
+    struct fixture *f = *state;
+    put_service(f, "iris", sklearn);
+    changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+    assert_int_equal(run(f), 1);
+    assert_string_equal(f->error, "");
+    assert_int_equal(f->created, 3);
+    assert_true(f->status_changed);
+    assert_non_null(get(f, "apps", "Deployment", "iris-predictor"));
+    changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+    assert_int_equal(run(f), 1);
+    assert_int_equal(f->unchanged, 3);
+    assert_int_equal(f->created + f->updated + f->deleted, 0);
+    assert_false(f->status_changed);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+}
+
+static void a_changed_runtime_or_configuration_wakes_every_service_once(void **state)
+{
+    struct fixture *f = *state;
+    put_service(f, "a", sklearn);
+    put_service(f, "b", sklearn);
+    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    assert_int_equal(run(f), 2);
+    changed(f, "serving.kserve.io", "ClusterServingRuntime", "", "kserve-sklearnserver");
+    changed(f, "", "ConfigMap", "kserve", "inferenceservice-config");
+    assert_int_equal(run(f), 2);
+    changed(f, "", "ConfigMap", "default", "something-else");
+    assert_int_equal(run(f), 0);
+    changed(f, "serving.kserve.io", "ServingRuntime", "elsewhere", "x");
+    assert_int_equal(run(f), 0);
+}
+
+static void an_owned_object_that_changes_or_vanishes_wakes_its_service(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"apps", "Deployment", "default", "iris-predictor"};
+    enum prg_store_result result;
+    struct prg_error err = {0};
+    put_service(f, "iris", sklearn);
+    put_service(f, "other", sklearn);
+    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    run(f);
+    changed(f, key.group, key.kind, key.ns, key.name);
+    assert_int_equal(run(f), 1);
+    assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &err), &err);
+    changed(f, key.group, key.kind, key.ns, key.name);
+    assert_int_equal(run(f), 1);
+    assert_int_equal(f->created, 1);
+    put(f, "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'p', 'namespace': 'default', 'labels': "
+           "{'serving.kserve.io/inferenceservice': 'iris'}}}");
+    changed(f, "", "Pod", "default", "p");
+    assert_int_equal(run(f), 1);
+}
+
+static void a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service(void **state)
+{
+    struct fixture *f = *state;
+    put_service(f, "iris", "{'modelFormat': {'name': 'fortran'}, 'storageUri': 'gs://b/m'}");
+    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    run(f);
+    put(f, "{'apiVersion': 'autoscaling/v2', 'kind': 'HorizontalPodAutoscaler', 'metadata': {'name': 'iris-predictor', "
+           "'namespace': 'default'}}");
+    changed(f, "autoscaling", "HorizontalPodAutoscaler", "default", "iris-predictor");
+    assert_int_equal(run(f), 1);
+}
+
+static void count_event(const struct prg_key *key, const struct prg_store_event *event, unsigned count, void *ctx)
+{
+    size_t *sum = ctx;
+    (void)key;
+    (void)event;
+    *sum += count;
+}
+
+static void an_event_is_recorded_once_however_often_the_plan_says_it(void **state)
+{
+    struct fixture *f = *state;
+    size_t recorded = 0;
+    put_service(f, "odd", "{'modelFormat': {'name': 'fortran'}, 'storageUri': 'gs://b/m'}");
+    for (int i = 0; i < 5; i++) {
+        changed(f, "serving.kserve.io", "InferenceService", "default", "odd");
+        assert_int_equal(run(f), 1);
+        assert_non_null(strstr(f->error, "fortran"));
+    }
+    prg_store_mem_each_event(f->store, count_event, &recorded);
+    assert_int_equal(recorded, 1);
+}
+
+static int broken_apply(struct prg_store *store, const cJSON *object, enum prg_store_result *ret, struct prg_error *err)
+{
+    (void)store;
+    (void)object;
+    (void)ret;
+    return prg_fail(err, PRG_IO, "the disk is full");
+}
+
+static void what_cannot_be_applied_is_told_in_the_status_and_tried_again_later(void **state)
+{
+    struct fixture *f = *state;
+    put_service(f, "iris", sklearn);
+    f->ops.apply = broken_apply;
+    changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+    assert_int_equal(run(f), 1);
+    assert_non_null(strstr(f->error, "the disk is full"));
+    assert_null(get(f, "apps", "Deployment", "iris-predictor"));
+    const cJSON *status = prg_json_get(get(f, "serving.kserve.io", "InferenceService", "iris"), "status");
+    char *text = prg_json_print_arena(&f->arena, status, PRG_JSON_SORTED);
+    assert_non_null(strstr(text, "ReconcileFailed"));
+    assert_non_null(strstr(text, "the disk is full"));
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 5);
+    assert_int_equal(run(f), 0); // not before its time
+    f->now_ms += 5;
+    assert_int_equal(run(f), 1);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 10);
+}
+
+static void a_service_that_is_gone_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    changed(f, "serving.kserve.io", "InferenceService", "default", "never-was");
+    assert_int_equal(run(f), 1);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_new_service_gets_its_objects_and_a_status_and_then_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_changed_runtime_or_configuration_wakes_every_service_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_owned_object_that_changes_or_vanishes_wakes_its_service, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_event_is_recorded_once_however_often_the_plan_says_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_applied_is_told_in_the_status_and_tried_again_later, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_service_that_is_gone_is_forgotten, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
