@@ -224,7 +224,7 @@ static int apply_operation(struct patcher *patcher, const cJSON *operation)
         return prg_fail(patcher->err, PRG_INVALID,
                         "operation %zu: unknown op '%s'; known are add, remove, replace, move, copy and test",
                         patcher->index, op);
-    const char *path, *from = NULL;
+    const char *path = "", *from = "";
     const cJSON *value = prg_json_get(operation, "value");
     int rc = read_pointer(patcher, operation, "path", &path);
     if (rc == PRG_OK && wants_from)

@@ -522,9 +522,9 @@ static int read_step(struct reader *r)
     char *key = NULL;
     if (is_object && read_key(r, frame, &key) != PRG_OK)
         return PRG_INVALID;
-    cJSON *node;
+    cJSON *node = NULL;
     int rc = read_value(r, &node);
-    if (rc == PRG_OK)
+    if (node)
         append(container, node, key);
     return rc;
 }

@@ -86,7 +86,7 @@ cJSON *prg_json_double(struct prg_arena *arena, double value)
             break;
     }
     const char *sign = scientific[0] == '-' ? "-" : "";
-    char digits[20];
+    char digits[20] = "";
     size_t count = 0;
     const char *at = scientific + strlen(sign);
     for (; *at != 'e'; at++)

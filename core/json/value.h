@@ -113,7 +113,7 @@ bool prg_json_equal(const cJSON *a, const cJSON *b);
 
 // ---- where a node comes from ----
 struct prg_json_position {
-    uint32_t line, column; // from 1; 0 = not known
+    uint32_t line, column; // of the value's first character, from 1; columns count characters, not bytes; 0 = not known
 };
 struct prg_json_position prg_json_position(const cJSON *node);
 void prg_json_set_position(cJSON *node, uint32_t line, uint32_t column);

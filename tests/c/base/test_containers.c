@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 static int values[5000];
@@ -56,7 +57,8 @@ static void iteration_is_in_order_of_insertion_without_the_removed(void **state)
     (void)state;
     struct prg_map map;
     const struct prg_map_entry *entry;
-    char key[32], seen[64] = "";
+    char key[32];
+    prg_auto_strbuf seen = PRG_STRBUF_INIT;
     prg_map_init(&map);
     for (int i = 0; i < 8; i++) {
         snprintf(key, sizeof(key), "%c", 'h' - i);
@@ -67,8 +69,8 @@ static void iteration_is_in_order_of_insertion_without_the_removed(void **state)
     assert_null(prg_map_remove(&map, "e"));
     prg_map_put(&map, "e", &values[9]);
     for (size_t i = 0; (entry = prg_map_next(&map, &i));)
-        strcat(seen, entry->key);
-    assert_string_equal(seen, "gfdcbae");
+        prg_strbuf_puts(&seen, entry->key);
+    assert_string_equal(seen.text, "gfdcbae");
     for (size_t i = 0; (entry = prg_map_next(&map, &i));) // removing on the way
         prg_map_remove(&map, entry->key);
     assert_int_equal(map.count, 0);

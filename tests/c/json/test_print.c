@@ -45,14 +45,14 @@ static void strings_are_escaped_as_go_does(void **state)
     (void)state;
     prg_auto_arena arena;
     prg_arena_init(&arena);
-    static const char text[] = "\0\x01\b\t\n\v\f\r\x1f \"\\/<>&\x7f\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa";
+    static const char text[] = "\0\x01\b\t\n\v\f\r\x1f \"\\/<>&\x7f\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xb0";
     cJSON *node = prg_json_stringn(&arena, text, sizeof(text) - 1);
     assert_prints(node, 0,
                   "\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f \\\"\\\\/<>&\x7f\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9"
-                  "\xe2\x80\xaa\"");
+                  "\xe2\x80\xb0\"");
     assert_prints(node, PRG_JSON_ESCAPE_HTML,
                   "\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f \\\"\\\\/\\u003c\\u003e\\u0026\x7f\xe2\x80\xa7\\u2028"
-                  "\\u2029\xe2\x80\xaa\"");
+                  "\\u2029\xe2\x80\xb0\"");
     cJSON *object = prg_json_object(&arena);
     prg_json_set_int(&arena, object, "<\">", 1);
     assert_prints(object, PRG_JSON_ESCAPE_HTML, "{\"\\u003c\\\"\\u003e\":1}");
