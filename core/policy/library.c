@@ -102,12 +102,12 @@ static const struct prg_builtin *find_module(const char *name)
 
 // Runs the module's file; what its table holds goes into the module on top. The file gets the C functions of its name
 // as its argument. Making a module is not the caller's work, so its steps do not count.
-static void run_module(lua_State *L, const struct prg_builtin *file)
+static void run_module(lua_State *L, const char *folder, const struct prg_builtin *file)
 {
     struct prg_vm *vm = prg_vm_of(L);
     uint64_t steps = vm->steps;
     int module = lua_gettop(L);
-    lua_pushfstring(L, "@perigee/%s.lua", file->name);
+    lua_pushfstring(L, "@%s/%s.lua", folder, file->name);
     if (luaL_loadbufferx(L, file->text, file->length, lua_tostring(L, -1), "t") != LUA_OK)
         lua_error(L);
     prg_sandbox_push_environment(L);
@@ -138,7 +138,7 @@ static void push_module(lua_State *L, const char *name)
         return;
     }
     if (file)
-        run_module(L, file);
+        run_module(L, "perigee", file);
     if (file || found) {
         lua_pushfstring(L, "perigee.%s", name);
         lua_insert(L, module);
@@ -148,6 +148,43 @@ static void push_module(lua_State *L, const char *name)
         lua_pop(L, 1);
         lua_pushnil(L);
     }
+}
+
+// ---- perigee.shipped ----
+
+// perigee.shipped.NAME has no such field yet: 1 the table, 2 the name. The shipped policy's table, in the state of the
+// caller: a set calls the rule that it replaces. It sees no options.
+static int shipped_index(lua_State *L)
+{
+    const struct prg_builtin *file = NULL;
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    for (size_t i = 0; i < prg_builtin_policy_count; i++)
+        if (strcmp(prg_builtin_policies[i].name, lua_tostring(L, 2)) == 0)
+            file = &prg_builtin_policies[i];
+    if (!file)
+        return 0;
+    luaL_checkstack(L, 10, "shipped policy");
+    lua_newtable(L);
+    run_module(L, "shipped", file);
+    lua_pushfstring(L, "perigee.shipped.%s", file->name);
+    lua_insert(L, -2);
+    prg_sandbox_freeze(L, lua_tostring(L, -2));
+    lua_remove(L, -2);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 1);
+    return 1;
+}
+
+static void push_shipped(lua_State *L)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushcfunction(L, shipped_index);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    prg_sandbox_freeze(L, "perigee.shipped");
 }
 
 // ---- perigee ----
@@ -172,7 +209,10 @@ static int library_index(lua_State *L)
         return 1;
     }
     luaL_checkstack(L, 10, "module");
-    push_module(L, name);
+    if (strcmp(name, "shipped") == 0)
+        push_shipped(L);
+    else
+        push_module(L, name);
     if (lua_isnil(L, -1))
         return 1;
     lua_pushvalue(L, 2);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// candidates.h: which runtimes a service could take, what fits in each, and KServe's own rules for accepting and
-// ordering them. Pure: select.c asks the policies with what is collected here, the standard library and the tests ask
-// the rules.
+// candidates.h: which runtimes a service could take and what fits in each. Accepting and ordering them is for the
+// policy runtime_selection: select.c asks it with what is collected here.
 //
-// Source: ModelSpec.GetSupportingRuntimes, RuntimeSupportsModel, sortServingRuntimeList,
-// sortSupportedRuntimeByPriority.
+// Source: ModelSpec.GetSupportingRuntimes, RuntimeSupportsModel.
 #pragma once
 #include "policy/decision.h"
 #include "serving/compat.h"
@@ -29,19 +27,3 @@ void prg_candidate_of(const cJSON *object, bool is_cluster, const struct prg_run
 size_t prg_candidates_collect(struct prg_arena *arena, const cJSON *runtimes, const cJSON *cluster_runtimes,
                               const char *ns, const struct prg_runtime_request *request,
                               const struct prg_compat *compat, struct prg_candidate **ret);
-
-// KServe's acceptance: true, or false with code and reason (texts in arena).
-bool prg_candidate_accept(struct prg_arena *arena, const struct prg_candidate *candidate,
-                          const struct prg_runtime_request *request, const char **ret_code, const char **ret_reason);
-// KServe's order: scope, priority (none last), protocol, newest, name. A strict weak order.
-bool prg_candidate_before(const struct prg_candidate *a, const struct prg_candidate *b);
-
-// Accepts and orders candidates by these rules alone (no policy), as the original does. A named runtime is judged by
-// accept like a named one, all others like automatic ones.
-void prg_candidates_select(struct prg_arena *arena, struct prg_candidate *candidates, size_t count,
-                           const struct prg_runtime_request *request, struct prg_selection *ret);
-
-// GetSupportingRuntimes as a whole: the names of the runtimes that support model, best first, as an array of texts.
-cJSON *prg_candidates_supporting(struct prg_arena *arena, const cJSON *runtimes, const cJSON *cluster_runtimes,
-                                 const char *ns, const cJSON *model, bool multi_model, bool multi_node,
-                                 const struct prg_compat *compat);

@@ -66,6 +66,15 @@ static int text_arg(const cJSON *const *args, size_t count, size_t index, const 
     return PRG_OK;
 }
 
+static bool is_option(const char *name)
+{
+    static const char *const names[] = {"compat", "multi_model", "multi_node", "namespace"};
+    for (size_t i = 0; i < PRG_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 // The compat of an options table at index into storage; *ret points there or at a fixed table.
 static int compat_arg(const cJSON *const *args, size_t count, size_t index, struct prg_compat *storage,
                       const struct prg_compat **ret, struct prg_error *err)
@@ -76,8 +85,7 @@ static int compat_arg(const cJSON *const *args, size_t count, size_t index, stru
         return err->code;
     compat = prg_json_get(options, "compat");
     prg_json_each (flag, options) {
-        if (strcmp(flag->string, "compat") != 0 && strcmp(flag->string, "multi_model") != 0 &&
-            strcmp(flag->string, "multi_node") != 0)
+        if (!is_option(flag->string))
             return prg_fail(err, PRG_INVALID, "options: unknown option '%s'", flag->string);
     }
     if (!compat)
@@ -279,6 +287,74 @@ static int gpu_requested(struct prg_arena *arena, const cJSON *const *args, size
     return PRG_OK;
 }
 
+// ---- perigee.runtimes ----
+
+static cJSON *candidate_to_json(struct prg_arena *arena, const struct prg_candidate *candidate)
+{
+    cJSON *ret = prg_json_object(arena), *match;
+    prg_json_set_string(arena, ret, "name", candidate->name);
+    prg_json_set_string(arena, ret, "scope", candidate->is_cluster ? "cluster" : "namespace");
+    prg_json_set_string(arena, ret, "created", candidate->created);
+    prg_json_set_int(arena, ret, "protocol", candidate->protocol);
+    prg_json_set(arena, ret, "object", prg_json_copy(arena, candidate->object));
+    const cJSON *spec = prg_json_get(candidate->object, "spec");
+    prg_json_set(arena, ret, "spec", spec ? prg_json_copy(arena, spec) : prg_json_object(arena));
+    if (!candidate->match.present)
+        return ret;
+    match = prg_json_object(arena);
+    prg_json_set_string(arena, match, "name", candidate->match.name);
+    prg_json_set_string(arena, match, "version", candidate->match.version);
+    prg_json_set_bool(arena, match, "autoSelect", candidate->match.auto_select);
+    if (candidate->match.has_priority)
+        prg_json_set_int(arena, match, "priority", candidate->match.priority);
+    prg_json_set(arena, ret, "match", match);
+    return ret;
+}
+
+static cJSON *request_to_json(struct prg_arena *arena, const cJSON *model, const struct prg_runtime_request *request)
+{
+    cJSON *ret = prg_json_object(arena), *format = prg_json_ensure_object(arena, ret, "format");
+    prg_json_set_string(arena, format, "name", request->format_name);
+    prg_json_set_string(arena, format, "version", request->format_version);
+    prg_json_set(arena, ret, "model", prg_json_copy(arena, model));
+    prg_json_set_string(arena, ret, "protocol", request->protocol);
+    prg_json_set_bool(arena, ret, "protocol_given", request->protocol_given);
+    prg_json_set_bool(arena, ret, "named", false); // candidates are for choosing among them
+    prg_json_set_bool(arena, ret, "multi_model", request->multi_model);
+    prg_json_set_bool(arena, ret, "multi_node", request->multi_node);
+    return ret;
+}
+
+// candidates(runtimes, cluster_runtimes, model, options?) -> {request, candidates}, as the policy runtime_selection
+// gets them. options: compat, multi_model, multi_node, namespace (of the runtimes that count).
+static int runtimes_candidates(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
+                               struct prg_error *err)
+{
+    struct prg_compat storage;
+    const struct prg_compat *compat;
+    const cJSON *runtimes, *cluster_runtimes, *model, *options = arg(args, count, 3);
+    struct prg_runtime_request request;
+    struct prg_candidate *candidates;
+    TRY(list_arg(args, count, 0, "runtimes", &runtimes, err));
+    TRY(list_arg(args, count, 1, "cluster_runtimes", &cluster_runtimes, err));
+    TRY(object_arg(args, count, 2, "model", REQUIRED, &model, err));
+    TRY(compat_arg(args, count, 3, &storage, &compat, err));
+    prg_candidates_request(NULL, NULL, model, &request);
+    request.multi_model = prg_json_get_true(options, "multi_model");
+    request.multi_node = prg_json_get_true(options, "multi_node");
+    size_t found = prg_candidates_collect(arena, runtimes, cluster_runtimes, prg_json_get_text(options, "namespace"),
+                                          &request, compat, &candidates);
+    // A model that names a runtime makes autoSelect irrelevant, nothing else (RuntimeSupportsModel).
+    for (size_t i = 0; request.named && i < found; i++)
+        candidates[i].match.auto_select = true;
+    *ret = prg_json_object(arena);
+    prg_json_set(arena, *ret, "request", request_to_json(arena, model, &request));
+    cJSON *list = prg_json_ensure_array(arena, *ret, "candidates");
+    for (size_t i = 0; i < found; i++)
+        prg_json_append(list, candidate_to_json(arena, &candidates[i]));
+    return PRG_OK;
+}
+
 // ---- perigee.storage ----
 
 // validate_uri(uri, storage_containers) -> text that says why it is supported, or nil and why not
@@ -352,6 +428,7 @@ static const struct prg_native natives[] = {
     {"gpu.ray", gpu_ray},
     {"gpu.mp", gpu_mp},
     {"gpu.requested", gpu_requested},
+    {"runtimes.candidates", runtimes_candidates},
     {"storage.validate_uri", storage_validate_uri},
     {"meta.union", meta_union},
     {"meta.filter", meta_filter},

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "object/meta.h"
-#include "serving/candidates.h"
+#include "kserve_rules.h"
 #include "serving/context.h"
 #include "serving/plan.h"
 #include "serving/podspec.h"
@@ -107,7 +107,7 @@ static inline int px_select(void *ctx, const struct prg_runtime_request *request
 {
     struct px_decider *d = (struct px_decider *)ctx;
     (void)err;
-    prg_candidates_select(d->arena, candidates, count, request, ret);
+    rules_select(d->arena, candidates, count, request, ret);
     ret->accept = px_source("runtime_selection", "accept");
     ret->before = px_source("runtime_selection", "before");
     return PRG_OK;

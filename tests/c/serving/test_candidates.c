@@ -2,23 +2,7 @@
 // test_candidates.c: which runtimes could serve a model, and KServe's rules for accepting and ordering them.
 #include "function_cases.h"
 
-#include "serving/candidates.h"
-
-static void check_supporting(struct prg_arena *arena, int64_t id, const cJSON *in, const cJSON *out)
-{
-    const cJSON *want = prg_json_get(out, "names");
-    cJSON *got = prg_candidates_supporting(
-        arena, prg_json_get(in, "servingRuntimes"), prg_json_get(in, "clusterServingRuntimes"),
-        prg_json_get_text(in, "namespace"), prg_json_get(in, "model"), prg_json_get_true(in, "isMMS"),
-        prg_json_get_true(in, "isMultiNode"), &prg_compat_kserve);
-    assert_cleaned_equal(arena, got, prg_json_is_array(want) ? want : prg_json_array(arena), id);
-}
-
-static void supporting_runtimes_are_as_recorded(void **state)
-{
-    (void)state;
-    each_function_case("supporting_runtimes", 300, check_supporting);
-}
+#include "kserve_rules.h"
 
 // A candidate from the spec of its runtime.
 static struct prg_candidate candidate_of(struct prg_arena *arena, const char *spec,
@@ -117,7 +101,7 @@ static void refusals_have_a_code_and_a_reason(void **state)
         request.multi_model = cases[i].multi_model;
         request.multi_node = cases[i].multi_node;
         struct prg_candidate candidate = candidate_of(&arena, cases[i].spec, &request, &prg_compat_fixed);
-        bool accepted = prg_candidate_accept(&arena, &candidate, &request, &code, &reason);
+        bool accepted = rules_accept(&arena, &candidate, &request, &code, &reason);
         if (accepted != (cases[i].code == NULL))
             fail_msg("case %zu: %s, %s", i, accepted ? "accepted" : code, reason ? reason : "");
         if (accepted)
@@ -179,7 +163,7 @@ static void scope_then_priority_then_protocol_then_age_then_name_decide(void **s
     (void)state;
     for (size_t i = 0; i < PRG_COUNT(best_first); i++)
         for (size_t j = 0; j < PRG_COUNT(best_first); j++)
-            if (prg_candidate_before(&best_first[i], &best_first[j]) != (i < j))
+            if (rules_before(&best_first[i], &best_first[j]) != (i < j))
                 fail_msg("%zu before %zu is %s", i, j, i < j ? "false" : "true");
 }
 
@@ -188,8 +172,8 @@ static void ages_compare_as_times_not_as_texts(void **state)
     const struct prg_candidate early = {.name = "a", .created = "2026-01-01T10:00:00+02:00"};
     const struct prg_candidate late = {.name = "b", .created = "2026-01-01T09:30:00Z"};
     (void)state;
-    assert_true(prg_candidate_before(&late, &early));
-    assert_false(prg_candidate_before(&early, &late));
+    assert_true(rules_before(&late, &early));
+    assert_false(rules_before(&early, &late));
 }
 
 static void candidates_are_those_of_the_namespace_then_of_the_cluster(void **state)
@@ -217,7 +201,6 @@ static void candidates_are_those_of_the_namespace_then_of_the_cluster(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(supporting_runtimes_are_as_recorded),
         cmocka_unit_test(a_request_assumes_protocol_v1),
         cmocka_unit_test(protocols_have_numbers),
         cmocka_unit_test(refusals_have_a_code_and_a_reason),
