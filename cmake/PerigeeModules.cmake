@@ -28,6 +28,11 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_link_options(prg_settings INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
+if(PRG_COVERAGE)
+  target_compile_options(prg_settings INTERFACE --coverage -fprofile-update=atomic) # several processes of a test run count together
+  target_link_options(prg_settings INTERFACE --coverage)
+endif()
+
 # prg_module(json SOURCES value.c pointer.c DEPS base PkgConfig::cjson): library prg_json from core/json. Names without "::" in DEPS are
 # modules.
 function(prg_module name)

@@ -162,6 +162,29 @@ static void push_key(struct prg_strbuf *path, const char *key)
         prg_strbuf_puts(path, "']");
 }
 
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static void walk_fields(struct field_walk *walk, const cJSON *node);
+
+// By key, so that the fields come in one order whoever wrote the object.
+static void walk_members(struct field_walk *walk, const cJSON *object)
+{
+    size_t length = walk->path.length, count = prg_json_count(object), index = 0;
+    const cJSON **members = prg_xcalloc(count, sizeof(*members)), *child;
+    prg_json_each (child, object)
+        members[index++] = child;
+    qsort(members, count, sizeof(*members), compare_members);
+    for (index = 0; index < count; index++) {
+        push_key(&walk->path, members[index]->string);
+        walk_fields(walk, members[index]);
+        prg_strbuf_truncate(&walk->path, length);
+    }
+    free(members);
+}
+
 // Recursion is as deep as the tree, which the readers bound (PRG_JSON_DEPTH).
 static void walk_fields(struct field_walk *walk, const cJSON *node)
 {
@@ -170,13 +193,14 @@ static void walk_fields(struct field_walk *walk, const cJSON *node)
         walk->visit(walk->path.text, node, (enum prg_origin)prg_json_origin(node), walk->ctx);
         return;
     }
+    if (!is_array) {
+        walk_members(walk, node);
+        return;
+    }
     size_t length = walk->path.length, index = 0;
     const cJSON *child;
     prg_json_each (child, node) {
-        if (is_array)
-            prg_strbuf_printf(&walk->path, "[%zu]", index++);
-        else
-            push_key(&walk->path, child->string);
+        prg_strbuf_printf(&walk->path, "[%zu]", index++);
         walk_fields(walk, child);
         prg_strbuf_truncate(&walk->path, length);
     }

@@ -3,7 +3,7 @@
 #include "serving/outcome.h"
 
 #include "base/clock.h"
-#include "serving/predictor.h"
+#include "serving/render.h"
 
 #define POLICY_FAILED "PolicyFailed"
 #define COMPONENTS_NOT_MANAGED "ComponentsNotManaged"
@@ -67,26 +67,12 @@ static bool has_component(const struct prg_serving *s, const char *name)
     return prg_json_is_object(prg_json_at(s->service, "spec", name));
 }
 
-// The service is not ready by our word: what the components do is not known here. The condition as it was stored is
-// used again, so that its time does not change from plan to plan.
+// The service is not ready by our word: what the components do is not known here.
 static void withhold_ready(struct prg_serving *s, const char *text)
 {
-    const cJSON *ready = prg_status_get_condition(s, "Ready"), *stored = NULL, *condition;
-    if (!prg_text_equal(prg_json_get_text(ready, "status"), "True"))
-        return;
-    prg_json_each (condition, prg_json_get(s->stored_status, "conditions")) {
-        if (prg_text_equal(prg_json_get_text(condition, "type"), "Ready"))
-            stored = condition;
-    }
-    if (prg_text_equal(prg_json_get_text(stored, "reason"), COMPONENTS_NOT_MANAGED) &&
-        prg_text_equal(prg_json_get_text(stored, "message"), text)) {
-        cJSON *conditions = conditions_of(s), *now = conditions->child;
-        while (!prg_text_equal(prg_json_get_text(now, "type"), "Ready"))
-            now = now->next;
-        prg_json_replace(conditions, now, prg_json_copy(s->arena, stored));
-        return;
-    }
-    prg_status_condition(s, "Ready", "Unknown", COMPONENTS_NOT_MANAGED, text, NULL);
+    const cJSON *ready = prg_status_get_condition(s, "Ready");
+    if (prg_text_equal(prg_json_get_text(ready, "status"), "True"))
+        prg_status_condition(s, "Ready", "Unknown", COMPONENTS_NOT_MANAGED, text, NULL);
 }
 
 static void report_components(struct prg_serving *s)
@@ -115,6 +101,23 @@ static void drop_condition(struct prg_serving *s, const char *type)
     }
 }
 
+// A condition that ended where it was stored has not changed, whatever it was in between: its time stays, so that
+// nothing is written.
+static void keep_times(struct prg_serving *s)
+{
+    static const char *const texts[] = {"status", "severity", "reason", "message"};
+    cJSON *condition;
+    prg_json_each (condition, conditions_of(s)) {
+        const cJSON *stored = prg_condition_of(s->stored_status, prg_json_get_text(condition, "type"));
+        const cJSON *time = prg_json_get(stored, "lastTransitionTime");
+        bool is_same = time != NULL;
+        for (size_t i = 0; i < PRG_COUNT(texts); i++)
+            is_same = is_same && prg_json_equal(prg_json_get(condition, texts[i]), prg_json_get(stored, texts[i]));
+        if (is_same)
+            prg_json_set(s->arena, condition, "lastTransitionTime", prg_json_copy(s->arena, time));
+    }
+}
+
 void prg_outcome_finish(struct prg_serving *s)
 {
     if (s->plan->error_code == PRG_POLICY)
@@ -125,6 +128,7 @@ void prg_outcome_finish(struct prg_serving *s)
     if (!has_component(s, "transformer") && !has_component(s, "explainer"))
         drop_condition(s, COMPONENTS_NOT_MANAGED);
     report_components(s);
+    keep_times(s);
 }
 
 // ---- what the mode cannot express ----

@@ -9,6 +9,7 @@
 //   stop, model status from the pods
 #include "serving/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,9 +58,14 @@ static void tag_service(cJSON *service)
     tag_untagged(service, PRG_ORIGIN_SERVICE);
 }
 
+// What defaulting changed, to be told in the order of the pointers, however the service was written.
 struct default_trace {
     struct prg_serving *s;
     const char *prefix;
+    struct default_change {
+        const char *pointer, *outcome, *reason;
+    } * changes;
+    size_t count, cap;
 };
 
 static const char *short_text(struct prg_arena *arena, const cJSON *node)
@@ -69,28 +75,45 @@ static const char *short_text(struct prg_arena *arena, const cJSON *node)
                                : prg_arena_printf(arena, "%s of %zu bytes", prg_json_type_name(node), strlen(text));
 }
 
-static void trace_default(const struct prg_diff_entry *entry, void *ctx)
+static void note_change(const struct prg_diff_entry *entry, void *ctx)
 {
     struct default_trace *t = ctx;
-    struct prg_serving *s = t->s;
-    const char *pointer = prg_arena_printf(s->arena, "%s%s", t->prefix, entry->pointer);
+    struct prg_arena *arena = t->s->arena;
+    struct default_change change = {prg_arena_printf(arena, "%s%s", t->prefix, entry->pointer), "changed", NULL};
     if (!entry->from)
-        prg_plan_trace(s->plan, "default", NULL, pointer, "set", short_text(s->arena, entry->to));
+        change = (struct default_change){change.pointer, "set", short_text(arena, entry->to)};
     else if (!entry->to)
-        prg_plan_trace(s->plan, "default", NULL, pointer, "removed", short_text(s->arena, entry->from));
+        change = (struct default_change){change.pointer, "removed", short_text(arena, entry->from)};
     else
-        prg_plan_trace(
-            s->plan, "default", NULL, pointer, "changed",
-            prg_arena_printf(s->arena, "%s to %s", short_text(s->arena, entry->from), short_text(s->arena, entry->to)));
+        change.reason =
+            prg_arena_printf(arena, "%s to %s", short_text(arena, entry->from), short_text(arena, entry->to));
+    if (t->count == t->cap) {
+        struct default_change *grown = prg_arena_array(arena, struct default_change, t->cap * 2 + 8);
+        if (t->count)
+            memcpy(grown, t->changes, t->count * sizeof(*grown));
+        t->changes = grown;
+        t->cap = t->cap * 2 + 8;
+    }
+    t->changes[t->count++] = change;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    return strcmp(((const struct default_change *)a)->pointer, ((const struct default_change *)b)->pointer);
 }
 
 static void trace_defaults(struct prg_serving *s, const cJSON *given)
 {
     static const char *const parts[] = {"metadata", "spec"};
+    struct default_trace t = {.s = s};
     for (size_t i = 0; i < PRG_COUNT(parts); i++) {
-        struct default_trace t = {s, prg_arena_printf(s->arena, "/%s", parts[i])};
-        (void)prg_diff(prg_json_get(given, parts[i]), prg_json_get(s->service, parts[i]), trace_default, &t);
+        t.prefix = prg_arena_printf(s->arena, "/%s", parts[i]);
+        (void)prg_diff(prg_json_get(given, parts[i]), prg_json_get(s->service, parts[i]), note_change, &t);
     }
+    if (t.count)
+        qsort(t.changes, t.count, sizeof(*t.changes), compare_changes);
+    for (size_t i = 0; i < t.count; i++)
+        prg_plan_trace(s->plan, "default", NULL, t.changes[i].pointer, t.changes[i].outcome, t.changes[i].reason);
 }
 
 static void set_service(struct prg_serving *s, cJSON *service)

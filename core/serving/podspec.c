@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "serving/context.h"
+#include "serving/metadata.h"
 #include "serving/predictor.h"
 #include "json/pointer.h"
 
@@ -56,11 +57,12 @@ static void trace_container(struct prg_serving *s, const cJSON *container, const
 static const char *fields_of_service(struct prg_serving *s, const cJSON *container)
 {
     prg_auto_strbuf names = PRG_STRBUF_INIT;
-    const cJSON *member;
-    prg_json_each (member, container) {
-        if (prg_json_origin(member) != PRG_ORIGIN_RUNTIME) {
+    size_t count;
+    const cJSON **members = prg_members_sorted(s->arena, container, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (prg_json_origin(members[i]) != PRG_ORIGIN_RUNTIME) {
             prg_strbuf_puts(&names, names.length ? ", " : "from the service: ");
-            prg_strbuf_puts(&names, member->string);
+            prg_strbuf_puts(&names, members[i]->string);
         }
     }
     if (names.length == 0)
@@ -72,18 +74,22 @@ static const char *fields_of_service(struct prg_serving *s, const cJSON *contain
 static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, const cJSON *before, const cJSON *after)
 {
     const cJSON *child;
-    size_t length = path->length, index = 0;
-    if (prg_json_is_object(after) || prg_json_is_array(after)) {
-        bool is_object = prg_json_is_object(after);
-        prg_json_each (child, after) {
-            if (is_object)
-                prg_strbuf_printf(path, ".%s", child->string);
-            else
-                prg_strbuf_printf(path, "[%zu]", index);
-            trace_placeholders(s, path, is_object ? prg_json_get(before, child->string) : prg_json_item(before, index),
-                               child);
+    size_t length = path->length, count = 0;
+    if (prg_json_is_object(after)) {
+        const cJSON **members = prg_members_sorted(s->arena, after, &count);
+        for (size_t i = 0; i < count; i++) {
+            prg_strbuf_printf(path, ".%s", members[i]->string);
+            trace_placeholders(s, path, prg_json_get(before, members[i]->string), members[i]);
             prg_strbuf_truncate(path, length);
-            index++;
+        }
+        return;
+    }
+    if (prg_json_is_array(after)) {
+        prg_json_each (child, after) {
+            prg_strbuf_printf(path, "[%zu]", count);
+            trace_placeholders(s, path, prg_json_item(before, count), child);
+            prg_strbuf_truncate(path, length);
+            count++;
         }
         return;
     }

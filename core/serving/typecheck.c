@@ -2,30 +2,36 @@
 // typecheck.c: refusing objects whose fields have wrong types.
 #include "serving/typecheck.h"
 
+#include <string.h>
+
 struct type_check {
     struct prg_arena *arena;
-    const char *what;
-    struct prg_error *err;
-    int rc;
+    const char *pointer; // of the finding told; NULL: there is none yet
+    const char *expected;
+    const cJSON *node;
 };
 
-static void report(const struct prg_schema_finding *finding, void *ctx)
+// Of several findings the one with the least pointer is told: the same one in whatever order the members are written.
+static void note(const struct prg_schema_finding *finding, void *ctx)
 {
     struct type_check *check = ctx;
-    struct prg_json_position position = prg_json_position(finding->node);
-    if (finding->problem != PRG_PROBLEM_WRONG_TYPE || check->rc != PRG_OK)
+    if (finding->problem != PRG_PROBLEM_WRONG_TYPE || (check->pointer && strcmp(check->pointer, finding->pointer) <= 0))
         return;
-    const char *where =
-        position.line ? prg_arena_printf(check->arena, " (line %u, column %u)", position.line, position.column) : "";
-    check->rc =
-        prg_fail(check->err, PRG_INVALID, "%s: %s: expected %s, got %s%s", check->what, finding->pointer,
-                 finding->expected ? finding->expected : "another type", prg_json_type_name(finding->node), where);
+    check->pointer = prg_arena_strdup(check->arena, finding->pointer);
+    check->expected = finding->expected ? finding->expected : "another type";
+    check->node = finding->node;
 }
 
 int prg_check_types(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *object, const char *what,
                     struct prg_error *err)
 {
-    struct type_check check = {arena, what, err, PRG_OK};
-    prg_schema_check(schema, object, report, &check);
-    return check.rc;
+    struct type_check check = {.arena = arena};
+    prg_schema_check(schema, object, note, &check);
+    if (!check.pointer)
+        return PRG_OK;
+    struct prg_json_position position = prg_json_position(check.node);
+    const char *where =
+        position.line ? prg_arena_printf(arena, " (line %u, column %u)", position.line, position.column) : "";
+    return prg_fail(err, PRG_INVALID, "%s: %s: expected %s, got %s%s", what, check.pointer, check.expected,
+                    prg_json_type_name(check.node), where);
 }

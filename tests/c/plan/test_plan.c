@@ -163,10 +163,10 @@ static void fields_are_traced_with_path_and_layer(void **state)
     assert_string_equal(got.text,
                         "Deployment/m-predictor .apiVersion = rule\n"
                         "Deployment/m-predictor .kind = rule\n"
-                        "Deployment/m-predictor .metadata.name = rule\n"
                         "Deployment/m-predictor .metadata.labels.serving\\.kserve\\.io/inferenceservice = rule\n"
-                        "Deployment/m-predictor .spec.containers[0].name = runtime\n"
-                        "Deployment/m-predictor .spec.containers[0].image = image policy\n");
+                        "Deployment/m-predictor .metadata.name = rule\n"
+                        "Deployment/m-predictor .spec.containers[0].image = image policy\n"
+                        "Deployment/m-predictor .spec.containers[0].name = runtime\n");
     // Without the flag there is no entry for a field.
     assert_int_equal(prg_json_count(prg_json_get(prg_plan_to_json(plan, 0), "trace")), 0);
 }

@@ -55,7 +55,7 @@ static void the_model_is_merged_into_the_runtimes_container(void **state)
     assert_string_equal(entry->reason, "from --m={{.Name}}");
     entry = traced(fx, "merge", "kserve-container");
     assert_string_equal(entry->outcome, "merged");
-    assert_string_equal(entry->reason, "from the service: image, args");
+    assert_string_equal(entry->reason, "from the service: args, image");
     fx_free(fx);
 }
 
