@@ -47,7 +47,7 @@ enum prg_plan_json_flags {
 };
 // The plan as section "Plan output" of docs/cli.md says. In the plan's arena; borrows the plan's trees.
 cJSON *prg_plan_to_json(struct prg_plan *plan, unsigned flags);
-// Calls visit for each leaf of a rendered object: path in kubectl's JSON path form
+// Calls visit for each leaf of a rendered object, members by key: path in kubectl's JSON path form
 // (".spec.template.spec.containers[0].image"), node, origin.
 void prg_plan_each_field(const cJSON *object,
                          void (*visit)(const char *path, const cJSON *node, enum prg_origin origin, void *ctx),

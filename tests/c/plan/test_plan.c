@@ -183,8 +183,9 @@ static void field_walk_visits_empty_containers_and_quotes_odd_keys(void **state)
     (void)state;
     prg_plan_each_field(json_of(&arena, "{\"a\": {}, \"b\": [[], [1, null]], \"it's\": true, \"\": \"\", \"x y\": 1}"),
                         collect_path, &got);
-    assert_string_equal(got.text, ".a:object:0 .b[0]:array:0 .b[1][0]:number:0 .b[1][1]:null:0 "
-                                  "['it\\'s']:boolean:0 ['']:string:0 ['x y']:number:0 ");
+    // By key, whatever the order in the object.
+    assert_string_equal(got.text, "['']:string:0 .a:object:0 .b[0]:array:0 .b[1][0]:number:0 .b[1][1]:null:0 "
+                                  "['it\\'s']:boolean:0 ['x y']:number:0 ");
 }
 
 static void every_origin_has_a_name_of_its_own(void **state)
