@@ -157,8 +157,6 @@ static int tag_image(struct prg_serving *s, const struct prg_runtime_choice *run
         int rc = s->decide->image_tag(s->decide->ctx, image, &request, &tagged, &source, err);
         if (rc != PRG_OK)
             return rc;
-    } else {
-        tagged = prg_image_tag(s->arena, s->compat, image, &request);
     }
     if (!tagged || strcmp(tagged, image) == 0) {
         prg_plan_trace(s->plan, "image", &source, name, image, "unchanged");

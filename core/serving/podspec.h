@@ -49,11 +49,6 @@ int prg_podspec_merge_specs(struct prg_arena *arena, const struct prg_merge_opti
 int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, const cJSON *metadata, bool html,
                              cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 
-// UpdateImageTag's rule, the default of the image policy (in Lua in lua/policies/image.lua; this is perigee.image.tag).
-// Returns the image unchanged where the rule does not apply.
-const char *prg_image_tag(struct prg_arena *arena, const struct prg_compat *compat, const char *image,
-                          const struct prg_image_request *request);
-
 // computeRayNodeAndGPUs and computeMpNodeAndGPUs on counts. *ret_refusal is set (and PRG_OK returned) when the GPUs do
 // not suffice.
 void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested, struct prg_topology *ret,

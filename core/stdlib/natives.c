@@ -161,49 +161,6 @@ static int placeholders_replace(struct prg_arena *arena, const cJSON *const *arg
                                     err);
 }
 
-// ---- perigee.image ----
-
-static int image_request(struct prg_arena *arena, const cJSON *node, struct prg_image_request *ret,
-                         struct prg_error *err)
-{
-    const cJSON *item, *gpus = prg_json_get(node, "gpus");
-    struct prg_gpu_count *counts = prg_arena_array(arena, struct prg_gpu_count, prg_json_count(gpus) + 1);
-    *ret = (struct prg_image_request){.runtime_name = prg_json_get_text(node, "runtime_name"),
-                                      .server_type = prg_json_get_text(node, "server_type"),
-                                      .runtime_version = prg_json_get_text(node, "runtime_version"),
-                                      .gpus = counts};
-    prg_json_each (item, gpus) {
-        const char *resource = prg_json_get_text(item, "resource");
-        const cJSON *amount = prg_json_get(item, "count");
-        const char *text = prg_json_is_number(amount) ? prg_json_number_text(amount) : prg_json_text(amount);
-        if (!resource || !text)
-            return prg_fail(err, PRG_INVALID,
-                            "argument 2 (request): /gpus/%zu: {resource = TEXT, count = QUANTITY} is needed",
-                            ret->gpu_count);
-        counts[ret->gpu_count++] = (struct prg_gpu_count){resource, text};
-    }
-    if (!ret->runtime_name)
-        ret->runtime_name = "";
-    return PRG_OK;
-}
-
-// tag(image, request, options?) -> image
-static int image_tag(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
-                     struct prg_error *err)
-{
-    struct prg_compat storage;
-    const struct prg_compat *compat;
-    struct prg_image_request request;
-    const cJSON *node;
-    const char *image;
-    TRY(text_arg(args, count, 0, "image", &image, err));
-    TRY(object_arg(args, count, 1, "request", REQUIRED, &node, err));
-    TRY(compat_arg(args, count, 2, &storage, &compat, err));
-    TRY(image_request(arena, node, &request, err));
-    *ret = prg_json_string(arena, prg_image_tag(arena, compat, image, &request));
-    return PRG_OK;
-}
-
 // ---- perigee.gpu ----
 
 static cJSON *topology_to_json(struct prg_arena *arena, const struct prg_topology *topology)
@@ -424,7 +381,6 @@ static const struct prg_native natives[] = {
     {"podspec.merge", podspec_merge},
     {"podspec.merge_container", podspec_merge_container},
     {"placeholders.replace", placeholders_replace},
-    {"image.tag", image_tag},
     {"gpu.ray", gpu_ray},
     {"gpu.mp", gpu_mp},
     {"gpu.requested", gpu_requested},

@@ -2,6 +2,7 @@
 --- The image of the predictor's container: the tag is the model's runtimeVersion, or says whether a
 --- GPU is used. See policy-guide.md, "image". With `compat: kserve` (image_suffix not mended)
 --- exactly what KServe does.
+---@type perigee.ImagePolicy
 local M = { api = "image/v1" }
 
 --- Kinds of server, for KServe's own runtimes that do not carry the annotation
@@ -83,15 +84,15 @@ local function with_version(image, version, mended)
 end
 
 ---@param gpus {resource: string, count: string}[]
----@return boolean nvidia
----@return boolean other
+---@return boolean nvidia some kind of theirs is named, with a count of 0 too
+---@return boolean other there is some of another kind
 local function accelerators(gpus)
   local nvidia, other = false, false
   for _, gpu in ipairs(gpus) do
     local name = gpu.resource
     if name == "nvidia.com/gpu" or name:sub(1, 14) == "nvidia.com/mig" then
-      nvidia = true -- a count of 0 too
-    else
+      nvidia = true
+    elseif not perigee.quantities.is_zero(gpu.count) then
       other = true
     end
   end
@@ -100,9 +101,10 @@ end
 
 ---@param image string
 ---@param request perigee.ImageRequest
+---@param compat? {image_suffix: boolean} for perigee.image.tag; else perigee.compat
 ---@return string? image nil: as it is
-function M.tag(image, request)
-  local mended = perigee.compat.image_suffix == true
+function M.tag(image, request, compat)
+  local mended = (compat or perigee.compat).image_suffix == true
   local version = request.runtime_version
   if image:find("@sha256:", 1, true) then
     return nil

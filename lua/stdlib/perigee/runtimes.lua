@@ -6,9 +6,10 @@
 ---@field multi_node? boolean
 ---@field compat? "kserve"|"fixed"|perigee.View
 ---@class perigee.runtimes
----@field candidates fun(runtimes: table?, cluster_runtimes: table?, model: table, options?: perigee.RuntimeOptions): perigee.View
 local M = {}
 
+--- candidates(runtimes, cluster_runtimes, model, options): {request, candidates}, as the policy
+--- runtime_selection gets them.
 local candidates_of = (...).candidates
 
 --- The names of the runtimes that support a model, best first, by the shipped runtime_selection

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "object/meta.h"
+#include "kserve_image.h"
 #include "kserve_rules.h"
 #include "serving/context.h"
 #include "serving/plan.h"
@@ -166,7 +167,7 @@ static inline int px_image(void *ctx, const char *image, const struct prg_image_
 {
     struct px_decider *d = (struct px_decider *)ctx;
     (void)err;
-    *ret = prg_image_tag(d->arena, d->compat, image, request);
+    *ret = rules_image_tag(d->arena, d->compat, image, request);
     *source = px_source("image", "tag");
     return PRG_OK;
 }

@@ -76,6 +76,9 @@ local natives = {
     end,
   },
   quantities = {
+    is_zero = function(value)
+      return quantity(value) == 0
+    end,
     compare = function(a, b)
       local x, y = quantity(a), quantity(b)
       return x < y and -1 or x > y and 1 or 0

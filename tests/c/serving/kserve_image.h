@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// image.c: the image tag: the rule of UpdateImageTag, which is the default of the image policy.
-//
-// A given runtimeVersion replaces the tag. Without one, servers that publish a GPU build as TAG-gpu get that suffix
-// when the container has NVIDIA devices, and vLLM, which publishes a CPU build as IMAGE-cpu, gets that without them.
+// kserve_image.h: UpdateImageTag's rule in C, for the decider of these tests: what lua/policies/image.lua does in the
+// program.
+#pragma once
 #include <ctype.h>
 #include <string.h>
 
 #include "object/quantity.h"
-#include "serving/podspec.h"
+#include "policy/decision.h"
+#include "serving/compat.h"
 
 // The tag with its colon: the end of image, from the last colon on, if only letters, digits, '_', '.' and '-' follow.
 // NULL when there is none; "host:5000/a" has none.
-static const char *tag_of(const char *image)
+static inline const char *tag_of(const char *image)
 {
     const char *colon = strrchr(image, ':');
     if (!colon)
@@ -23,7 +23,7 @@ static const char *tag_of(const char *image)
 }
 
 // Letters of other scripts count as letters in Go; which ones exactly does not matter for a tag.
-static size_t group_name_length(const char *text)
+static inline size_t group_name_length(const char *text)
 {
     size_t length = 0;
     while (isalnum((unsigned char)text[length]) || text[length] == '_' || (unsigned char)text[length] >= 0x80)
@@ -33,7 +33,7 @@ static size_t group_name_length(const char *text)
 
 // The text of the group that name stands for: 0 and 1 are the tag with its colon, 2 is the tag alone. No other group
 // has a text, nor has a name that is no number, or one with a leading zero.
-static const char *group_text(const char *name, size_t length, const char *tag)
+static inline const char *group_text(const char *name, size_t length, const char *tag)
 {
     if (length != 1)
         return "";
@@ -50,7 +50,7 @@ static const char *group_text(const char *name, size_t length, const char *tag)
 
 // version as the replacement of a regular expression whose groups are the parts of tag: $1, ${1} and $$ are expanded
 // (Regexp.Expand); a dollar sign with nothing fitting behind it stays.
-static void expand(struct prg_strbuf *out, const char *version, const char *tag)
+static inline void expand(struct prg_strbuf *out, const char *version, const char *tag)
 {
     const char *p = version;
     while (*p) {
@@ -75,8 +75,8 @@ static void expand(struct prg_strbuf *out, const char *version, const char *tag)
     }
 }
 
-static const char *with_version(struct prg_arena *arena, const struct prg_compat *compat, const char *image,
-                                const char *tag, const char *version)
+static inline const char *with_version(struct prg_arena *arena, const struct prg_compat *compat, const char *image,
+                                       const char *tag, const char *version)
 {
     if (!tag)
         return prg_arena_printf(arena, "%s:%s", image, version);
@@ -89,7 +89,7 @@ static const char *with_version(struct prg_arena *arena, const struct prg_compat
     return prg_arena_strndup(arena, out.text, out.length);
 }
 
-static const char *server_type_of(const struct prg_image_request *request)
+static inline const char *server_type_of(const struct prg_image_request *request)
 {
     static const char *const by_runtime[][2] = {
         {"kserve-tensorflow-serving", "tensorflow-serving"},
@@ -106,7 +106,7 @@ static const char *server_type_of(const struct prg_image_request *request)
 }
 
 // A limit of zero counts: the original looks only whether the key is there.
-static bool has_nvidia(const struct prg_image_request *request)
+static inline bool has_nvidia(const struct prg_image_request *request)
 {
     for (size_t i = 0; i < request->gpu_count; i++)
         if (prg_text_equal(request->gpus[i].resource, "nvidia.com/gpu") ||
@@ -116,7 +116,7 @@ static bool has_nvidia(const struct prg_image_request *request)
 }
 
 // Devices of any maker; names without a domain (cpu, memory) are no devices, and none of a kind is no device.
-static bool has_accelerator(const struct prg_image_request *request)
+static inline bool has_accelerator(const struct prg_image_request *request)
 {
     for (size_t i = 0; i < request->gpu_count; i++) {
         struct prg_quantity count;
@@ -128,8 +128,8 @@ static bool has_accelerator(const struct prg_image_request *request)
     return false;
 }
 
-const char *prg_image_tag(struct prg_arena *arena, const struct prg_compat *compat, const char *image,
-                          const struct prg_image_request *request)
+static inline const char *rules_image_tag(struct prg_arena *arena, const struct prg_compat *compat, const char *image,
+                                          const struct prg_image_request *request)
 {
     static const char *const with_gpu_suffix[] = {"tensorflow-serving", "torchserve", "huggingfaceserver"};
     bool mended = prg_mended(compat, PRG_COMPAT_image_suffix);
