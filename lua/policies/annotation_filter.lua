@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Which annotations reach the rendered objects: all but those that the configuration disallows.
 --- See policy-guide.md, "annotation_filter".
+---@type perigee.AnnotationFilterPolicy
 local M = { api = "annotation_filter/v1" }
 
 ---@param key string

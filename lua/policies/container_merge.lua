@@ -2,6 +2,7 @@
 --- How arguments and variables of a runtime's and a service's container combine. Without an opinion
 --- (nil) arguments are concatenated, the runtime's first, and variables are merged by name. See
 --- policy-guide.md, "container_merge".
+---@type perigee.ContainerMergePolicy
 local M = { api = "container_merge/v1" }
 
 ---@param _runtime_args perigee.View? list of texts

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Whose label or annotation wins when layers disagree. See policy-guide.md, "label_priority".
+---@type perigee.LabelPriorityPolicy
 local M = { api = "label_priority/v1" }
 
 ---@param _part "labels"|"annotations"

