@@ -131,11 +131,13 @@ static bool is_network_device(const char *resource)
 // What the image policy may look at: the devices among the limits. Names without a domain are no devices.
 static void collect_devices(struct prg_serving *s, const cJSON *container, struct prg_image_request *request)
 {
-    const cJSON *limits = prg_json_at(container, "resources", "limits"), *limit;
-    struct prg_gpu_count *gpus = prg_arena_array(s->arena, struct prg_gpu_count, prg_json_count(limits) + 1);
-    prg_json_each (limit, limits) {
-        if (strchr(limit->string, '/') && !is_network_device(limit->string))
-            gpus[request->gpu_count++] = (struct prg_gpu_count){limit->string, prg_json_text(limit)};
+    size_t count;
+    const cJSON **limits = prg_members_sorted(s->arena, prg_json_at(container, "resources", "limits"), &count);
+    struct prg_gpu_count *gpus = prg_arena_array(s->arena, struct prg_gpu_count, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const char *resource = limits[i]->string;
+        if (strchr(resource, '/') && !is_network_device(resource))
+            gpus[request->gpu_count++] = (struct prg_gpu_count){resource, prg_json_text(limits[i])};
     }
     request->gpus = gpus;
 }

@@ -59,21 +59,6 @@ static void the_model_is_merged_into_the_runtimes_container(void **state)
     fx_free(fx);
 }
 
-static void the_image_is_tagged_with_its_reason_traced(void **state)
-{
-    struct fx *fx =
-        fx_new(&prg_compat_fixed, "{'model':{'runtimeVersion':'7','resources':{'limits':{'nvidia.com/gpu':'1'}}}}",
-               NULL, NULL);
-    (void)state;
-    const cJSON *pod_spec = built(fx, "{'containers':[{'name':'kserve-container','image':'i:1'}]}");
-    const cJSON *image = prg_json_get(prg_json_item(prg_json_get(pod_spec, "containers"), 0), "image");
-    assert_string_equal(prg_json_text(image), "i:7");
-    assert_int_equal(prg_json_origin(image), PRG_ORIGIN_IMAGE);
-    assert_string_equal(traced(fx, "image", "kserve-container")->outcome, "i:7");
-    assert_string_equal(traced(fx, "image", "kserve-container")->reason, "was i:1");
-    fx_free(fx);
-}
-
 // Captures what the image policy gets to see.
 struct image_policy {
     struct prg_image_request seen;
@@ -110,12 +95,41 @@ static void the_image_policy_sees_the_devices_of_the_merged_container(void **sta
     assert_string_equal(policy.seen.runtime_name, "r");
     assert_null(policy.seen.runtime_version);
     assert_int_equal(policy.seen.gpu_count, 2);
-    assert_string_equal(policy.seen.gpus[0].resource, "nvidia.com/gpu");
-    assert_string_equal(policy.seen.gpus[0].count, "2");
-    assert_string_equal(policy.seen.gpus[1].resource, "amd.com/gpu");
-    assert_string_equal(policy.seen.gpus[1].count, "0");
+    assert_string_equal(policy.seen.gpus[0].resource, "amd.com/gpu");
+    assert_string_equal(policy.seen.gpus[0].count, "0");
+    assert_string_equal(policy.seen.gpus[1].resource, "nvidia.com/gpu");
+    assert_string_equal(policy.seen.gpus[1].count, "2");
     assert_string_equal(prg_json_get_text(prg_json_item(prg_json_get(pod_spec, "containers"), 0), "image"), "other:2");
     assert_string_equal(traced(fx, "image", "kserve-container")->source.file, "image.lua");
+    fx_free(fx);
+}
+
+static void the_image_that_the_policy_gives_is_traced(void **state)
+{
+    struct fx *fx = fx_new(&prg_compat_fixed, "{'model':{'runtimeVersion':'7'}}", NULL, NULL);
+    struct image_policy policy = {.answer = "i:7"};
+    const struct prg_decider decide = {.ctx = &policy, .image_tag = image_policy};
+    (void)state;
+    fx->s.decide = &decide;
+    const cJSON *pod_spec = built(fx, "{'containers':[{'name':'kserve-container','image':'i:1'}]}");
+    const cJSON *image = prg_json_get(prg_json_item(prg_json_get(pod_spec, "containers"), 0), "image");
+    assert_string_equal(policy.seen.runtime_version, "7");
+    assert_string_equal(prg_json_text(image), "i:7");
+    assert_int_equal(prg_json_origin(image), PRG_ORIGIN_IMAGE);
+    assert_string_equal(traced(fx, "image", "kserve-container")->outcome, "i:7");
+    assert_string_equal(traced(fx, "image", "kserve-container")->reason, "was i:1");
+    fx_free(fx);
+}
+
+static void no_answer_of_the_policy_leaves_the_image(void **state)
+{
+    struct fx *fx = fx_new(&prg_compat_fixed, "{'model':{}}", NULL, NULL);
+    (void)state;
+    const cJSON *pod_spec = built(fx, "{'containers':[{'name':'kserve-container','image':'i:1'}]}");
+    const cJSON *image = prg_json_get(prg_json_item(prg_json_get(pod_spec, "containers"), 0), "image");
+    assert_string_equal(prg_json_text(image), "i:1");
+    assert_int_equal(prg_json_origin(image), PRG_ORIGIN_RUNTIME);
+    assert_string_equal(traced(fx, "image", "kserve-container")->reason, "unchanged");
     fx_free(fx);
 }
 
@@ -346,7 +360,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_is_merged_into_the_runtimes_container),
-        cmocka_unit_test(the_image_is_tagged_with_its_reason_traced),
+        cmocka_unit_test(the_image_that_the_policy_gives_is_traced),
+        cmocka_unit_test(no_answer_of_the_policy_leaves_the_image),
         cmocka_unit_test(the_image_policy_sees_the_devices_of_the_merged_container),
         cmocka_unit_test(a_failing_policy_is_no_fault_of_the_service),
         cmocka_unit_test(the_four_cases_of_a_transformer),
