@@ -124,6 +124,16 @@ local function load_in(path, environment, ...)
   return chunk(...)
 end
 
+--- perigee.shipped: the shipped policies, each loaded when it is named.
+local function shipped(perigee)
+  return setmetatable({}, {
+    __index = function(_, name)
+      local environment = setmetatable({ perigee = perigee }, { __index = _G })
+      return load_in("lua/policies/" .. name .. ".lua", environment)
+    end,
+  })
+end
+
 --- A `perigee` as a file sees it; fields (config, compat, gpu …) are laid over it.
 function support.perigee(fields)
   local perigee = {
@@ -136,6 +146,7 @@ function support.perigee(fields)
   for name, value in pairs(fields or {}) do
     perigee[name] = value
   end
+  perigee.shipped = perigee.shipped or shipped(perigee)
   return setmetatable(perigee, {
     __index = function(self, name)
       local path = "lua/stdlib/perigee/" .. tostring(name) .. ".lua"
@@ -153,6 +164,14 @@ function support.perigee(fields)
       return module
     end,
   })
+end
+
+--- The text of a file of the project.
+function support.read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
 end
 
 --- A module of the standard library: support.module("labels").
