@@ -56,13 +56,15 @@ bool prg_gpu_is_kind(const char *resource, const cJSON *custom_types, const stru
     return rank_of(resource, custom_types, compat) >= 0;
 }
 
-// What is no quantity counts as none; the typed normal form has no such thing.
-static int64_t count_of(const cJSON *node)
+// What is no quantity counts as none; the typed normal form has no such thing. Beyond int64 the original counts what Go
+// returns there, mostly none.
+static int64_t count_of(const cJSON *node, const struct prg_compat *compat)
 {
     struct prg_quantity quantity;
     if (!node || prg_quantity_of(node, &quantity, NULL) != PRG_OK)
         return 0;
-    return prg_quantity_value(&quantity);
+    return prg_mended(compat, PRG_COMPAT_gpu_kinds) ? prg_quantity_value_saturated(&quantity)
+                                                    : prg_quantity_value(&quantity);
 }
 
 struct choice {
@@ -89,7 +91,7 @@ static void choose(const cJSON *list, const cJSON *hidden_by, const cJSON *custo
     if (!prg_json_is_object(list))
         return;
     prg_json_each (item, list) {
-        struct choice one = {item->string, rank_of(item->string, custom_types, compat), count_of(item)};
+        struct choice one = {item->string, rank_of(item->string, custom_types, compat), count_of(item, compat)};
         if (one.rank < 0 || prg_json_get(hidden_by, item->string) || (except && strcmp(except, item->string) == 0))
             continue;
         if (is_better(&one, best))

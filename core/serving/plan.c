@@ -261,8 +261,8 @@ static int name_service(struct run *r, struct prg_error *err)
     const cJSON *container;
     prg_json_each (container, prg_json_get(r->workload.pod_spec, "containers")) {
         const char *name = prg_json_get_text(container, "name");
-        if (prg_pod_spec_set_env(s->arena, r->workload.pod_spec, name ? name : "", "INFERENCE_SERVICE_NAME", s->name,
-                                 PRG_ORIGIN_RULE, err) != PRG_OK)
+        if (prg_serving_set_env(s, r->workload.pod_spec, name ? name : "", "INFERENCE_SERVICE_NAME", s->name,
+                                PRG_ORIGIN_RULE, err) != PRG_OK)
             return prg_wrap(err, "failed to add INFERENCE_SERVICE_NAME environment variable to container %s",
                             name ? name : "");
     }
