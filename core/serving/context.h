@@ -13,15 +13,15 @@ struct prg_serving {
     const struct prg_compat *compat;
     const struct prg_serving_config *config;
     struct prg_plan *plan;
-    cJSON *service; // defaulted copy. As the original's in-memory object: planning writes model.runtime,
-                    // model.protocolVersion, labels; its "status" member is the new status. Becomes plan->resource.
-    cJSON *predictor;           // service.spec.predictor
+    cJSON *service;   // defaulted copy. As the original's in-memory object: planning writes model.runtime,
+                      // model.protocolVersion, labels; its "status" member is the new status. Becomes plan->resource.
+    cJSON *predictor; // service.spec.predictor
     const cJSON *stored_status; // status as it came in, or NULL
     const char *name, *ns;
     const char *predictor_name; // NAME-predictor
     enum prg_mode mode;
-    bool stopped;    // force-stop annotation on the service ("true", any case)
-    bool multi_node; // spec.predictor.workerSpec is there
+    bool stopped;           // force-stop annotation on the service ("true", any case)
+    bool multi_node;        // spec.predictor.workerSpec is there
     bool no_initializer;    // the runtime wants no storage initializer (storageHelper.disabled, when mended)
     const char *error_text; // the whole text of an error that is too long for a prg_error; else NULL
     char now[40];           // RFC 3339
@@ -52,11 +52,9 @@ int prg_serving_pod_spec(struct prg_serving *s, const struct prg_runtime_choice 
                          struct prg_error *err) PRG_MUST_USE;
 // The pod spec of a custom predictor (containers given by the service).
 int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
-// Sets the value of the variable in every container called so, appending the variable where it is not there yet; a
-// valueFrom stays beside it (AddEnvVarToPodSpec). PRG_NOTFOUND when there is no such container.
-int prg_pod_spec_set_env(struct prg_arena *arena, cJSON *pod_spec, const char *container, const char *name,
-                         const char *value, enum prg_origin origin, struct prg_error *err) PRG_MUST_USE;
-// The same, and with replace_exclusive mended the value takes the place of a valueFrom. For variables of the planner.
+// Sets the value of a variable of the planner in every container called so, appending the variable where it is not
+// there yet (AddEnvVarToPodSpec). A valueFrom stays beside it, or with replace_exclusive mended makes way for it.
+// PRG_NOTFOUND when there is no such container.
 int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *container, const char *name,
                         const char *value, enum prg_origin origin, struct prg_error *err) PRG_MUST_USE;
 

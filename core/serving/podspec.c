@@ -337,30 +337,17 @@ static void set_value(struct prg_arena *arena, cJSON *container, const char *nam
     prg_json_set(arena, variable, "value", node);
 }
 
-static int set_env(struct prg_arena *arena, cJSON *pod_spec, const char *container, const char *name, const char *value,
-                   enum prg_origin origin, bool is_alone, struct prg_error *err)
+int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *container, const char *name,
+                        const char *value, enum prg_origin origin, struct prg_error *err)
 {
     cJSON *containers = prg_json_get(pod_spec, "containers"), *one;
-    bool is_found = false;
+    bool is_alone = prg_mended(s->compat, PRG_COMPAT_replace_exclusive), is_found = false;
     prg_json_each (one, prg_json_is_array(containers) ? containers : NULL) {
         const char *called = prg_json_get_text(one, "name");
         if (!prg_json_is_object(one) || strcmp(called ? called : "", container) != 0)
             continue;
         is_found = true;
-        set_value(arena, one, name, value, origin, is_alone);
+        set_value(s->arena, one, name, value, origin, is_alone);
     }
     return is_found ? PRG_OK : prg_fail(err, PRG_NOTFOUND, "target container(%s) does not exist", container);
-}
-
-int prg_pod_spec_set_env(struct prg_arena *arena, cJSON *pod_spec, const char *container, const char *name,
-                         const char *value, enum prg_origin origin, struct prg_error *err)
-{
-    return set_env(arena, pod_spec, container, name, value, origin, false, err);
-}
-
-int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *container, const char *name,
-                        const char *value, enum prg_origin origin, struct prg_error *err)
-{
-    return set_env(s->arena, pod_spec, container, name, value, origin,
-                   prg_mended(s->compat, PRG_COMPAT_replace_exclusive), err);
 }

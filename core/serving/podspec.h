@@ -63,7 +63,6 @@ const char *prg_gpu_resource(const cJSON *resources, const cJSON *custom_types, 
 // A kind different from `resource` of which there is some in resources, or NULL.
 const char *prg_gpu_other_kind(const cJSON *resources, const cJSON *custom_types, const struct prg_compat *compat,
                                const char *resource);
-bool prg_gpu_is_kind(const char *resource, const cJSON *custom_types, const struct prg_compat *compat);
 // The kinds that an administrator adds: customGPUResourceTypeList of the configuration's multiNode section, then those
 // of the annotation serving.kserve.io/gpu-resource-types (a JSON list of texts; annotations may be NULL). PRG_INVALID
 // in the words of the original when the annotation is not such a list.

@@ -317,8 +317,8 @@ static void a_variable_is_appended_or_overwritten_in_place(void **state)
                                           "{'name':'Y'}]},{'name':'b'}]}");
     (void)state;
     for (int i = 0; i < 2; i++) { // a second time changes nothing
-        assert_ok(prg_pod_spec_set_env(&fx->arena, pod_spec, "a", "X", "v", PRG_ORIGIN_RULE, &fx->err), &fx->err);
-        assert_ok(prg_pod_spec_set_env(&fx->arena, pod_spec, "b", "X", "w", PRG_ORIGIN_RULE, &fx->err), &fx->err);
+        assert_ok(prg_serving_set_env(&fx->s, pod_spec, "a", "X", "v", PRG_ORIGIN_RULE, &fx->err), &fx->err);
+        assert_ok(prg_serving_set_env(&fx->s, pod_spec, "b", "X", "w", PRG_ORIGIN_RULE, &fx->err), &fx->err);
         assert_json_is(fx, pod_spec,
                        "{'containers':[{'name':'a','env':[{'name':'X','value':'v'}]},{'name':'b','env':[{'name':'X',"
                        "'value':'w'},{'name':'Y'}]},{'name':'b','env':[{'name':'X','value':'w'}]}]}");
@@ -349,7 +349,7 @@ static void a_variable_needs_its_container(void **state)
     for (size_t i = 0; i < PRG_COUNT(texts); i++) {
         struct fx *fx = fx_new(&prg_compat_kserve, NULL, NULL, NULL);
         assert_int_equal(
-            prg_pod_spec_set_env(&fx->arena, json_of(&fx->arena, texts[i]), "a", "X", "v", PRG_ORIGIN_RULE, &fx->err),
+            prg_serving_set_env(&fx->s, json_of(&fx->arena, texts[i]), "a", "X", "v", PRG_ORIGIN_RULE, &fx->err),
             PRG_NOTFOUND);
         assert_error_has(&fx->err, "target container(a) does not exist");
         fx_free(fx);
