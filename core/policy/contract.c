@@ -8,6 +8,7 @@
 const struct prg_contract prg_contracts[PRG_POLICY_COUNT] = {
     [PRG_POLICY_ANNOTATION_FILTER] = {"annotation_filter", "annotation_filter/v1", {"keep"}},
     [PRG_POLICY_CONTAINER_MERGE] = {"container_merge", "container_merge/v1", {"args", "env"}},
+    [PRG_POLICY_IL_STAGE] = {"il_stage", "il_stage/v1", {"transit", "report"}},
     [PRG_POLICY_IMAGE] = {"image", "image/v1", {"tag"}},
     [PRG_POLICY_LABEL_PRIORITY] = {"label_priority", "label_priority/v1", {"layers", "resolve"}},
     [PRG_POLICY_MULTI_NODE] = {"multi_node", "multi_node/v1", {"topology"}},

@@ -6,6 +6,7 @@
 enum prg_policy_id {
     PRG_POLICY_ANNOTATION_FILTER,
     PRG_POLICY_CONTAINER_MERGE,
+    PRG_POLICY_IL_STAGE,
     PRG_POLICY_IMAGE,
     PRG_POLICY_LABEL_PRIORITY,
     PRG_POLICY_MULTI_NODE,
@@ -17,6 +18,7 @@ enum prg_policy_id {
 // Functions by their place in the contract.
 enum { PRG_FN_KEEP = 0 };
 enum { PRG_FN_ARGS = 0, PRG_FN_ENV = 1 };
+enum { PRG_FN_TRANSIT = 0, PRG_FN_REPORT = 1 };
 enum { PRG_FN_TAG = 0 };
 enum { PRG_FN_LAYERS = 0, PRG_FN_RESOLVE = 1 };
 enum { PRG_FN_TOPOLOGY = 0 };

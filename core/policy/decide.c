@@ -591,5 +591,7 @@ void prg_set_fill_decider(struct prg_policy_set *set)
         .topology = topology,
         .object_patch = object_patch,
         .has_object_patch = has_object_patch,
+        .stage_transit = prg_set_stage_transit,
+        .stage_report = prg_set_stage_report,
     };
 }

@@ -117,23 +117,39 @@ static const char *name_of(struct prg_arena *arena, const char *path)
 
 // ---- loading ----
 
+// A built-in file as layer `layer` of its policy.
+static void load_builtin(struct prg_policy_set *set, const struct prg_builtin *builtin,
+                         const struct prg_contract *contract, int layer, const struct prg_policy_limits *limits,
+                         const struct prg_set_manifest *manifest, struct prg_report *report)
+{
+    struct prg_source source = {.path = prg_arena_printf(&set->arena, "shipped/%s.lua", builtin->name),
+                                .text = builtin->text,
+                                .length = builtin->length};
+    struct prg_policy_limits own = prg_set_manifest_limits(manifest, contract, limits, report);
+    struct prg_policy_file *file = prg_policy_file_load(&set->arena, builtin->name, &source, contract, &own, report);
+    if (!file)
+        return;
+    file->is_shipped = true;
+    set->files[file->contract - prg_contracts][layer] = file;
+}
+
+// Built-in files that are not named after a policy are alternatives: `use` switches to them.
 static void load_shipped(struct prg_policy_set *set, const struct prg_policy_limits *limits,
                          const struct prg_set_manifest *manifest, struct prg_report *report)
 {
     for (size_t i = 0; i < prg_builtin_policy_count; i++) {
-        const struct prg_builtin *builtin = &prg_builtin_policies[i];
-        const struct prg_contract *contract = prg_contract_by_name(builtin->name);
-        struct prg_source source = {.path = prg_arena_printf(&set->arena, "shipped/%s.lua", builtin->name),
-                                    .text = builtin->text,
-                                    .length = builtin->length};
-        struct prg_policy_limits own = prg_set_manifest_limits(manifest, contract, limits, report);
-        struct prg_policy_file *file =
-            prg_policy_file_load(&set->arena, builtin->name, &source, contract, &own, report);
-        if (!file)
-            continue;
-        file->is_shipped = true;
-        set->files[file->contract - prg_contracts][1] = file;
+        const struct prg_contract *contract = prg_contract_by_name(prg_builtin_policies[i].name);
+        if (contract)
+            load_builtin(set, &prg_builtin_policies[i], contract, 1, limits, manifest, report);
     }
+}
+
+static const struct prg_builtin *builtin_by_name(const char *name)
+{
+    for (size_t i = 0; i < prg_builtin_policy_count; i++)
+        if (strcmp(prg_builtin_policies[i].name, name) == 0)
+            return &prg_builtin_policies[i];
+    return NULL;
 }
 
 // The policy that decides with the file `name`: by `use`, else by its own name unless another file is used for that.
@@ -166,10 +182,17 @@ static void load_overlay(struct prg_policy_set *set, const struct folder *folder
         else // checked, so that `use` can switch to it, but nobody asks it
             prg_policy_file_free(file);
     }
-    for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
-        if (folder->manifest.use[i] && !is_found[i])
-            prg_report_add(report, "%s: use of %s: there is no %s.lua in the set", folder->manifest.path,
-                           prg_contracts[i].name, folder->manifest.use[i]);
+    for (size_t i = 0; i < PRG_POLICY_COUNT; i++) {
+        const struct prg_builtin *builtin = NULL;
+        if (!folder->manifest.use[i] || is_found[i])
+            continue;
+        builtin = builtin_by_name(folder->manifest.use[i]);
+        if (builtin)
+            load_builtin(set, builtin, &prg_contracts[i], 0, limits, &folder->manifest, report);
+        else
+            prg_report_add(report, "%s: use of %s: there is no %s.lua in the set, nor among the shipped ones",
+                           folder->manifest.path, prg_contracts[i].name, folder->manifest.use[i]);
+    }
 }
 
 // ---- revision ----

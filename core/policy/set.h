@@ -61,3 +61,9 @@ struct prg_vm *prg_set_vm(const struct prg_policy_set *set, const struct prg_pol
 // runtime_selection (select.c).
 int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count,
                    struct prg_selection *ret, struct prg_error *err);
+
+// il_stage (stage.c).
+int prg_set_stage_transit(void *ctx, const cJSON *input, cJSON **ret, struct prg_policy_source *source,
+                          struct prg_error *err);
+int prg_set_stage_report(void *ctx, const cJSON *input, const cJSON *report, bool *ret_accepted,
+                         const char **ret_reason, struct prg_policy_source *source, struct prg_error *err);

@@ -14,6 +14,7 @@ local MODULES = {
   { name = "policy", uses = { "base", "json", "object", "yaml" } },
   { name = "serving", uses = { "base", "json", "object", "plan", "policy/decision.h" } },
   { name = "learning", uses = { "base", "json", "object", "plan", "policy/decision.h" } },
+  { name = "simulate", uses = { "base", "json", "object", "plan", "policy/decision.h", "learning" } },
   { name = "stdlib", uses = { "base", "json", "object", "plan", "policy", "serving", "learning" } },
   { name = "kube", uses = { "base", "json", "yaml", "object", "store" } },
   {
@@ -26,7 +27,7 @@ local MODULES = {
     name = "cli",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "kube",
-      "controller",
+      "controller", "simulate",
     },
   },
 }
@@ -44,7 +45,7 @@ local LIBRARIES = {
 }
 
 -- Modules without files, clocks, processes or threads, and the system headers that would bring them.
-local PURE = { json = true, object = true, plan = true, serving = true, learning = true, stdlib = true }
+local PURE = { json = true, object = true, plan = true, serving = true, learning = true, simulate = true, stdlib = true }
 local IMPURE_HEADERS = {
   "unistd%.h", "fcntl%.h", "dirent%.h", "time%.h", "signal%.h", "poll%.h", "pthread%.h", "spawn%.h", "netdb%.h",
   "sys/.*", "netinet/.*", "arpa/.*",

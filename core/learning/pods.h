@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// pods.h: the three workers of a job: what each gets as variables and mounts. Private to core/learning.
+#pragma once
+#include "learning/context.h"
+
+// The pod that trains or evaluates ("train", "eval") with the input that condition (the Ready one) carries.
+// PRG_NOTFOUND or PRG_INVALID say which reference or part of the input is missing.
+int prg_make_stage_worker(struct prg_learning *l, const char *type, const cJSON *condition, cJSON **ret,
+                          struct prg_error *err) PRG_MUST_USE;
+// The inference pod. replaced: the pod that it takes the place of, or NULL.
+int prg_make_inference_worker(struct prg_learning *l, const cJSON *replaced, cJSON **ret,
+                              struct prg_error *err) PRG_MUST_USE;
