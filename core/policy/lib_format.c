@@ -234,17 +234,16 @@ int prg_string_format(lua_State *L)
     prg_vm_charge_bytes(L, length);
     luaL_buffinit(L, &out);
     while (p < end) {
-        char spec[FORMAT_SPEC];
-        if (*p != '%') {
-            luaL_addchar(&out, *p++);
-        } else if (++p < end && *p == '%') {
-            luaL_addchar(&out, *p++);
-        } else {
-            char letter = read_spec(L, &p, end, spec);
-            if (++arg > top)
-                luaL_argerror(L, arg, "no value");
-            add_conversion(L, &out, arg, spec, letter);
+        char spec[FORMAT_SPEC], c = *p++;
+        if (c != '%' || (p < end && *p == '%')) {
+            p += c == '%'; // %% is one
+            luaL_addchar(&out, c);
+            continue;
         }
+        char letter = read_spec(L, &p, end, spec);
+        if (++arg > top)
+            luaL_argerror(L, arg, "no value");
+        add_conversion(L, &out, arg, spec, letter);
     }
     luaL_pushresult(&out);
     return 1;
