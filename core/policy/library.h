@@ -7,6 +7,6 @@
 // Pushes the read-only `perigee` of a state. Its modules are made when they are first named. Raises.
 void prg_library_push(lua_State *L);
 
-// C functions that need no planner (perigee.json, perigee.quantities, perigee.selectors, perigee.explain).
+// C functions that need no planner (perigee.json, perigee.quantity, perigee.selectors, perigee.explain).
 extern const struct prg_native prg_core_natives[];
 extern const size_t prg_core_native_count;

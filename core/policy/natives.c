@@ -54,7 +54,7 @@ static int json_find(struct prg_arena *arena, const cJSON *const *args, size_t c
     return PRG_OK;
 }
 
-// ---- perigee.quantities ----
+// ---- perigee.quantity ----
 
 static int read_quantity(const cJSON *const *args, size_t count, size_t index, struct prg_quantity *ret,
                          struct prg_error *err)
@@ -278,14 +278,14 @@ const struct prg_native prg_core_natives[] = {
     {"json.decode", json_decode},
     {"json.encode", json_encode},
     {"json.find", json_find},
-    {"quantities.add", quantity_add},
-    {"quantities.canonical", quantity_canonical},
-    {"quantities.compare", quantity_compare},
-    {"quantities.is_valid", quantity_is_valid},
-    {"quantities.is_zero", quantity_is_zero},
-    {"quantities.milli", quantity_milli},
-    {"quantities.sub", quantity_sub},
-    {"quantities.value", quantity_value},
+    {"quantity.add", quantity_add},
+    {"quantity.canonical", quantity_canonical},
+    {"quantity.compare", quantity_compare},
+    {"quantity.is_valid", quantity_is_valid},
+    {"quantity.is_zero", quantity_is_zero},
+    {"quantity.milli", quantity_milli},
+    {"quantity.sub", quantity_sub},
+    {"quantity.value", quantity_value},
     {"selectors.matches", selector_matches},
     {"selectors.text", selector_text},
 };

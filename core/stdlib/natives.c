@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "object/quantity.h"
 #include "policy/policy.h"
 #include "serving/candidates.h"
 #include "serving/metadata.h"
@@ -355,28 +354,6 @@ static int meta_filter(struct prg_arena *arena, const cJSON *const *args, size_t
     return PRG_OK;
 }
 
-// ---- perigee.quantity ----
-
-// parse(text) -> {text, value, milli_value, is_zero}: the canonical text, whole units and thousandths rounded up.
-// Raises for anything that is not a quantity.
-static int quantity_parse(struct prg_arena *arena, const cJSON *const *args, size_t count, cJSON **ret,
-                          struct prg_error *err)
-{
-    const cJSON *node = arg(args, count, 0);
-    const char *text = prg_json_is_number(node) ? prg_json_number_text(node) : prg_json_text(node), *canonical;
-    struct prg_quantity quantity;
-    if (!text)
-        return wrong(0, "quantity", "a quantity", node, err);
-    TRY(prg_quantity_of(node, &quantity, err));
-    TRY(prg_quantity_canonical(arena, text, &canonical, err));
-    *ret = prg_json_object(arena);
-    prg_json_set_string(arena, *ret, "text", canonical);
-    prg_json_set_int(arena, *ret, "value", prg_quantity_value(&quantity));
-    prg_json_set_int(arena, *ret, "milli_value", prg_quantity_milli_value(&quantity));
-    prg_json_set_bool(arena, *ret, "is_zero", prg_quantity_is_zero(&quantity));
-    return PRG_OK;
-}
-
 static const struct prg_native natives[] = {
     {"podspec.merge", podspec_merge},
     {"podspec.merge_container", podspec_merge_container},
@@ -388,7 +365,6 @@ static const struct prg_native natives[] = {
     {"storage.validate_uri", storage_validate_uri},
     {"meta.union", meta_union},
     {"meta.filter", meta_filter},
-    {"quantity.parse", quantity_parse},
 };
 
 void prg_stdlib_register(void)

@@ -92,7 +92,7 @@ local function accelerators(gpus)
     local name = gpu.resource
     if name == "nvidia.com/gpu" or name:sub(1, 14) == "nvidia.com/mig" then
       nvidia = true
-    elseif not perigee.quantities.is_zero(gpu.count) then
+    elseif not perigee.quantity.is_zero(gpu.count) then
       other = true
     end
   end

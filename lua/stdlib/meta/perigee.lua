@@ -17,7 +17,6 @@ error("this file declares types for editors and is not run")
 ---@field labels perigee.labels
 ---@field selectors perigee.selectors
 ---@field versions perigee.versions
----@field quantities perigee.quantities
 ---@field images perigee.images
 ---@field flags perigee.flags
 ---@field json perigee.json
@@ -80,6 +79,3 @@ options = {}
 ---@class perigee.meta
 ---@field union fun(...: table|perigee.View|nil): perigee.View
 ---@field filter fun(map: table|perigee.View, disallowed: string[]|perigee.View): perigee.View
-
----@class perigee.quantity
----@field parse fun(text: string|number): {text: string, value: integer, milli_value: integer, is_zero: boolean}

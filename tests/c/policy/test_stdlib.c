@@ -39,14 +39,14 @@ static void quantities_are_exact(void **state)
 {
     assert_script(
         *state,
-        "local q = perigee.quantities return {q.compare('1Ki', '1k'), q.compare('1000m', 1), q.add('1Gi', '1Gi'), "
+        "local q = perigee.quantity return {q.compare('1Ki', '1k'), q.compare('1000m', 1), q.add('1Gi', '1Gi'), "
         "q.sub('1', '1500m'), q.value('1500m'), q.milli('1.5'), q.is_zero('0.000'), q.is_zero('1n'), q.sum({}), "
         "q.sum({'500m', '500m', 2}), q.max('1Gi', '1G'), q.min('1Gi', '1G'), q.less('1', '2'), "
         "q.is_valid('1Gib'), q.is_valid(nil), q.canonical('2048Mi'), q.canonical('0.5')}",
         NULL, "[1, 0, '2Gi', '-500m', 2, 1500, true, false, '0', '3', '1Gi', '1G', true, false, false, '2Gi', '500m']");
-    assert_script_error(*state, "perigee.quantities.add('1', 'x')", "perigee.quantities.add: argument 2: ");
-    assert_script_error(*state, "perigee.quantities.value({})", "argument 1: a quantity is needed, not object");
-    assert_script(*state, "return perigee.quantities.compare(input.a, input.b)", "{'a': '2', 'b': 2}", "0");
+    assert_script_error(*state, "perigee.quantity.add('1', 'x')", "perigee.quantity.add: argument 2: ");
+    assert_script_error(*state, "perigee.quantity.value({})", "argument 1: a quantity is needed, not object");
+    assert_script(*state, "return perigee.quantity.compare(input.a, input.b)", "{'a': '2', 'b': 2}", "0");
 }
 
 static void selectors_match_labels(void **state)

@@ -1,9 +1,9 @@
 -- One recorded decode and encode of a resource.Quantity.
-local quantity = perigee.quantity.parse(input["in"].text)
+local quantity, text = perigee.quantity, input["in"].text
 return {
-  json = quantity.text,
-  value = quantity.value,
-  milliValue = quantity.milli_value,
-  isZero = quantity.is_zero,
+  json = quantity.canonical(text),
+  value = quantity.value(text),
+  milliValue = quantity.milli(text),
+  isZero = quantity.is_zero(text),
   error = perigee.null,
 }

@@ -75,7 +75,7 @@ local natives = {
       return nil
     end,
   },
-  quantities = {
+  quantity = {
     is_zero = function(value)
       return quantity(value) == 0
     end,

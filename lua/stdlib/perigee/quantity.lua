@@ -2,7 +2,7 @@
 --- Resource quantities ("500m", "2Gi", 3), exact. The basic functions are C
 --- (core/policy/natives.c); a quantity is a text or a number, results are texts as an API server
 --- prints them. What is not a quantity raises.
----@class perigee.quantities
+---@class perigee.quantity
 ---@field compare fun(a: string|number, b: string|number): integer -1, 0 or 1
 ---@field add fun(a: string|number, b: string|number): string
 ---@field sub fun(a: string|number, b: string|number): string
