@@ -153,6 +153,14 @@ static void add_rows(struct session *session, struct prg_table *table, struct pr
     }
 }
 
+// Some errors name the object themselves.
+static void print_error(const struct prg_plan *plan)
+{
+    const char *ns = prg_meta_namespace(plan->resource), *name = prg_meta_name(plan->resource);
+    const char *prefix = prg_arena_printf(plan->arena, "InferenceService %s/%s: ", ns, name);
+    fprintf(stderr, "error: %s%s\n", prg_text_has_prefix(plan->error, prefix) ? "" : prefix, plan->error);
+}
+
 static void print_plan(struct session *session, struct prg_table *table, struct prg_plan *plan, size_t index)
 {
     switch (session->format) {
@@ -173,8 +181,7 @@ static void print_plan(struct session *session, struct prg_table *table, struct 
         break;
     }
     if (session->format != FORMAT_JSON && plan->error)
-        fprintf(stderr, "error: inferenceservice %s/%s: %s\n", prg_meta_namespace(plan->resource),
-                prg_meta_name(plan->resource), plan->error);
+        print_error(plan);
 }
 
 static int plan_one(struct session *session, struct prg_table *table, size_t index, struct prg_error *err)

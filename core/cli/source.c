@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "catalog/catalog.h"
 #include "catalog/manifest.h"
 #include "cli/cli.h"
@@ -15,6 +16,7 @@ struct reading {
     const struct prg_cli_options *options;
     struct prg_arena *arena;
     struct prg_store *store;
+    struct prg_map files; // key text -> file of the object: where the first of two is
     size_t object_count;
 };
 
@@ -45,11 +47,14 @@ static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct p
         prg_schema_check(schema, manifest->object, warn_unknown, &where);
     }
     reading->object_count++;
-    if (prg_store_mem_put(reading->store, manifest->object, true, false, err) == PRG_OK)
+    const char *text = prg_key_text(reading->arena, &manifest->key);
+    if (prg_store_mem_put(reading->store, manifest->object, true, false, err) == PRG_OK) {
+        prg_map_put(&reading->files, text, (void *)(uintptr_t)manifest->file);
         return PRG_OK;
+    }
     const cJSON *first = reading->store->reader.get(&reading->store->reader, &manifest->key);
-    return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is there already (line %u of its file); one object is written once",
-                    manifest->file, manifest->line, prg_key_text(reading->arena, &manifest->key),
+    return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is also at %s:%u; keep one of the two", manifest->file,
+                    manifest->line, text, (const char *)prg_map_get(&reading->files, text),
                     prg_json_position(first).line);
 }
 
@@ -62,8 +67,9 @@ static int add_file(const char *path, void *ctx, struct prg_error *err)
 static int open_files(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                       struct prg_error *err)
 {
-    struct reading reading = {options, arena, prg_store_mem_new(), 0};
+    struct reading reading = {.options = options, .arena = arena, .store = prg_store_mem_new()};
     int rc = PRG_OK;
+    prg_map_init(&reading.files);
     for (size_t i = 0; rc == PRG_OK && i < options->files.count; i++) {
         const char *path = options->files.items[i];
         rc = strcmp(path, "-") == 0 ? add_file(path, &reading, err)
@@ -73,6 +79,7 @@ static int open_files(const struct prg_cli_options *options, struct prg_arena *a
         rc = prg_fail(err, PRG_INVALID,
                       "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)",
                       (const char *)options->files.items[0]);
+    prg_map_release(&reading.files);
     if (rc != PRG_OK) {
         prg_store_free(reading.store);
         return rc;
