@@ -296,7 +296,7 @@ static void shipped_image_tags(void **state)
     struct plan *plan = open_plan(*state, NULL, NULL);
     for (size_t i = 0; i < PRG_COUNT(cases); i++) {
         const struct image_case *c = &cases[i];
-        struct prg_gpu_count gpu = {c->gpu, "0"};
+        struct prg_gpu_count gpu = {c->gpu, prg_text_has_prefix(c->gpu, "nvidia.com/") ? "0" : "1"};
         struct prg_image_request request = {.runtime_name = c->runtime,
                                             .server_type = c->type,
                                             .runtime_version = c->version,

@@ -107,6 +107,8 @@ describe("image", function()
     local request = { server_type = "vllmserver" }
     assert.are.equal("a-cpu:1", tag(fixed, "a:1", request))
     assert.are.equal("a-cpu:1", tag(fixed, "a-cpu:1", request))
+    request.gpus = gpu("amd.com/gpu", "0")
+    assert.are.equal("a-cpu:1", tag(fixed, "a:1", request))
     request.gpus = gpu("amd.com/gpu")
     assert.are.equal("a:1", tag(fixed, "a:1", request))
     assert.are.equal("a-cpu:1", tag(kserve, "a:1", request))

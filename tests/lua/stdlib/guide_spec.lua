@@ -96,7 +96,8 @@ describe("the policy guide", function()
     for text in guide:gmatch("```lua\n(.-)\n```") do
       if text:find("\nreturn M$") then
         local environment = { perigee = support.perigee(), options = {} }
-        local policy = assert(load(text, "=guide", "t", setmetatable(environment, { __index = _G })))()
+        setmetatable(environment, { __index = _G })
+        local policy = assert(load(text, "=guide", "t", environment))()
         assert.matches("^[%w_]+/v1$", policy.api)
         count = count + 1
       end
