@@ -45,7 +45,9 @@ local LIBRARIES = {
 }
 
 -- Modules without files, clocks, processes or threads, and the system headers that would bring them.
-local PURE = { json = true, object = true, plan = true, serving = true, learning = true, simulate = true, stdlib = true }
+local PURE = {
+  json = true, object = true, plan = true, serving = true, learning = true, simulate = true, stdlib = true,
+}
 local IMPURE_HEADERS = {
   "unistd%.h", "fcntl%.h", "dirent%.h", "time%.h", "signal%.h", "poll%.h", "pthread%.h", "spawn%.h", "netdb%.h",
   "sys/.*", "netinet/.*", "arpa/.*",
