@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// deviations.h: where learning jobs are planned otherwise than by the original. docs/compatibility.md is generated from this table, and
+// tests/cases/deviations/list.txt names the recorded cases in which it shows. There is no switch: each mends a crash, a loss, an answer that
+// hangs on chance, a swallowed error, a wrong Secret or an object that an API server refuses.
+#pragma once
+
+// X(name, kind, original, perigee)
+// clang-format off
+#define PRG_LEARNING_DEVIATIONS(X) \
+    X(no_models, "crash", "a Train Ready without models kills the controller", "an error, tried again with a growing pause") \
+    X(name_without_dash, "crash", "a worker pod whose name has no dash kills the controller", "it is no worker unless its label says so") \
+    X(secret_without_annotations, "crash", "a Secret with data but without annotations kills the controller when it goes into a message", "its data alone goes into the message") \
+    X(bad_url, "crash", "a URL that cannot be parsed kills the controller", "an error that names the variable and the URL") \
+    X(lost_report, "loses an update", "a report that is stored while a sync is under way is overwritten", "the sync's status is stored over the one it was planned on and no other; else the job is planned again") \
+    X(tombstone, "loses a message", "a job that is seen to be gone only afterwards is not deleted from edge nodes", "every node that knows it is told") \
+    X(pod_order, "order of a cache", "the newest pod of a type is missed when the cache lists a newer pod of another type first", "the newest pod of the type, whatever the order; of one second the last by name") \
+    X(stale_pods, "order of a cache", "a pod cache that lags shows the last round's pod, which ends the new stage at once", "what the controller did itself is always in its view of pods") \
+    X(twice_in_one_sync, "order of a cache", "a job that has not started and is Deploy Ready gets two inference pods", "one") \
+    X(pod_type, "pod by its name", "the worker type is read from the pod's name, whatever its label says", "the label worker-type; the name only for pods without it") \
+    X(pod_owner, "pod by its name", "a pod that another object controls counts when it carries the job's labels", "it does not") \
+    X(start_error, "swallows an error", "when the first inference pod cannot be made nothing is tried again and nothing is told", "an error, tried again with a growing pause") \
+    X(missing_secret, "swallows an error", "an inference pod is made without the deploy model's Secret when that is missing", "an error, tried again with a growing pause") \
+    X(secret_per_url, "wrong Secret", "all URLs of a worker are downloaded with the first Secret", "one init container for each Secret: storage-initializer, storage-initializer-2 …") \
+    X(model_secret, "wrong Secret", "the deploy model and the first evaluation model are downloaded for evaluation with the job's Secret", "with their own, where they name one") \
+    X(data_secret, "wrong Secret", "evaluation data in the job's output folder is downloaded with the Dataset's Secret", "with the job's, where it names one") \
+    X(mount_twice, "refused object", "two mounts in one folder, or a folder that the template mounts already, are mounted twice on one path", "once") \
+    X(name_twice, "refused object", "a volume or init container gets a name that the template uses", "a number is put behind the name")
+// clang-format on
