@@ -430,9 +430,9 @@ void prg_object_put(struct prg_object *object, prg_object_change_fn changed, voi
         remove_object(old, changed, ctx);
         old = NULL;
     }
-    if (old && *version && strcmp(prg_object_version(old), version) == 0) {
+    if (old == object || (old && *version && strcmp(prg_object_version(old), version) == 0)) {
         old->generation = kind->generation;
-        prg_object_unref(object == old ? NULL : object);
+        prg_object_unref(object);
         return;
     }
     prg_objects_trim(kind->objects);
