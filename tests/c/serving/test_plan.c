@@ -315,6 +315,32 @@ static void a_default_mode_that_does_not_exist_is_an_error(void **state)
     done(px);
 }
 
+// ---- storage ----
+
+#define HELPER                                                                                                         \
+    "[{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ClusterServingRuntime', 'metadata': {'name': 'r'}, "       \
+    "'spec': {'storageHelper': {'disabled': true}, 'supportedModelFormats': [{'name': 'onnx', 'autoSelect': true}], "  \
+    "'containers': [{'name': 'kserve-container', 'image': 'i:1'}]}}]"
+
+static void a_runtime_that_loads_models_itself_gets_no_initializer_when_mended(void **state)
+{
+    static const struct prg_compat *const compats[] = {&prg_compat_fixed, &prg_compat_kserve};
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(compats); i++) {
+        struct px px;
+        px_init(&px, compats[i]);
+        assert_ok(px_plan(&px, service_of(&px, "{}", "{'predictor': {" ONNX "}}"), json_of(&px.arena, HELPER),
+                          px_config(&px.arena, NULL)),
+                  &px.err);
+        const cJSON *annotations =
+            prg_json_at(px_object(px.plan, "Deployment", "m-predictor"), "spec", "template", "metadata", "annotations");
+        bool is_loaded = prg_json_get(annotations, PRG_ANNOTATION_SOURCE_URI) != NULL;
+        assert_int_equal(is_loaded, compats[i] == &prg_compat_kserve);
+        assert_int_equal(px_traced(px.plan, PRG_ANNOTATION_SOURCE_URI, "dropped") == NULL, is_loaded);
+        px_release(&px);
+    }
+}
+
 // ---- the end ----
 
 static void a_stopped_service_is_marked_and_has_no_objects(void **state)
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test(workers_of_a_custom_predictor_are_an_error),
         cmocka_unit_test(the_mode_is_that_of_status_then_annotation_then_configuration),
         cmocka_unit_test(a_default_mode_that_does_not_exist_is_an_error),
+        cmocka_unit_test(a_runtime_that_loads_models_itself_gets_no_initializer_when_mended),
         cmocka_unit_test(a_stopped_service_is_marked_and_has_no_objects),
         cmocka_unit_test(without_pods_there_is_nothing_to_ask_again_about),
         cmocka_unit_test(a_failing_patch_takes_everything_back),
