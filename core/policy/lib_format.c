@@ -85,6 +85,32 @@ static void add_text(luaL_Buffer *out, const char *text, size_t length, const ch
         add_padding(out, padding);
 }
 
+static void add_character(lua_State *L, luaL_Buffer *out, int arg, const char *spec, char letter)
+{
+    char byte = (char)luaL_checkinteger(L, arg);
+    (void)letter;
+    add_text(out, &byte, 1, spec);
+}
+
+static void add_string(lua_State *L, luaL_Buffer *out, int arg, const char *spec, char letter)
+{
+    size_t length;
+    (void)letter;
+    luaL_checkany(L, arg);
+    const char *text = prg_base_push_text(L, arg, &length);
+    prg_vm_charge_bytes(L, length);
+    if (!spec[1]) {
+        luaL_addvalue(out);
+        return;
+    }
+    // The text lies above the buffer's own place on the stack, where only luaL_addvalue may find it.
+    char *copy = lua_newuserdatauv(L, length + 1, 0);
+    memcpy(copy, text, length);
+    lua_replace(L, arg);
+    lua_pop(L, 1);
+    add_text(out, copy, length, spec);
+}
+
 static void add_quoted_text(luaL_Buffer *out, const char *text, size_t length)
 {
     luaL_addchar(out, '"');
@@ -105,8 +131,10 @@ static void add_quoted_text(luaL_Buffer *out, const char *text, size_t length)
     luaL_addchar(out, '"');
 }
 
-static void add_quoted(lua_State *L, luaL_Buffer *out, int arg)
+static void add_quoted(lua_State *L, luaL_Buffer *out, int arg, const char *spec, char letter)
 {
+    (void)spec;
+    (void)letter;
     char text[64];
     size_t length;
     double value;
@@ -142,87 +170,29 @@ static void add_quoted(lua_State *L, luaL_Buffer *out, int arg)
     }
 }
 
-// false when the flags of spec are not all in `known`, or it has a precision that the conversion does not take.
-static bool spec_fits(const char *spec, const char *known, bool precision)
-{
-    const char *p = spec + 1;
-    for (; *p && strchr("-+ #0", *p); p++)
-        if (!strchr(known, *p))
-            return false;
-    return precision || !strchr(p, '.');
-}
+// What each conversion takes besides a width.
+static const struct conversion {
+    const char *letters, *flags;
+    bool has_precision;
+    void (*add)(lua_State *L, luaL_Buffer *out, int arg, const char *spec, char letter);
+} conversions[] = {
+    {"di", "-+ 0", true, add_integer},      {"u", "-0", true, add_integer},   {"oxX", "-#0", true, add_integer},
+    {"aAeEfFgG", "-+ #0", true, add_float}, {"c", "-", false, add_character}, {"s", "-", true, add_string},
+    {"q", "", false, add_quoted},
+};
 
 static void add_conversion(lua_State *L, luaL_Buffer *out, int arg, const char *spec, char letter)
 {
-    const char *known = "";
-    bool precision = true;
-    char byte;
-    size_t length;
-    switch (letter) {
-    case 'd':
-    case 'i':
-        known = "-+ 0";
-        break;
-    case 'u':
-        known = "-0";
-        break;
-    case 'o':
-    case 'x':
-    case 'X':
-        known = "-#0";
-        break;
-    case 'c':
-        known = "-";
-        precision = false;
-        break;
-    case 's':
-        known = "-";
-        break;
-    case 'q':
-        precision = false;
-        break;
-    default:
-        known = "-+ #0";
-        break;
-    }
-    if (!spec_fits(spec, known, precision) || (letter == 'q' && spec[1]))
+    const struct conversion *c = conversions;
+    const char *p = spec + 1;
+    while (!strchr(c->letters, letter))
+        c++; // read_spec takes known letters only
+    while (*p && strchr(c->flags, *p))
+        p++;
+    bool fits = *p == '\0' || (*p >= '1' && *p <= '9') || (*p == '.' && c->has_precision);
+    if (!fits || (!c->has_precision && strchr(p, '.')) || (letter == 'q' && spec[1]))
         prg_vm_raise(L, 1, "invalid conversion '%s%c' to 'format'", spec, letter);
-    switch (letter) {
-    case 'c':
-        byte = (char)luaL_checkinteger(L, arg);
-        add_text(out, &byte, 1, spec);
-        break;
-    case 's': {
-        luaL_checkany(L, arg);
-        const char *text = prg_base_push_text(L, arg, &length);
-        prg_vm_charge_bytes(L, length);
-        if (!spec[1]) {
-            luaL_addvalue(out);
-        } else {
-            // The text lies above the buffer's own place on the stack, where only luaL_addvalue may find it.
-            char *copy = lua_newuserdatauv(L, length + 1, 0);
-            memcpy(copy, text, length);
-            lua_replace(L, arg);
-            lua_pop(L, 1);
-            add_text(out, copy, length, spec);
-        }
-        break;
-    }
-    case 'q':
-        add_quoted(L, out, arg);
-        break;
-    case 'd':
-    case 'i':
-    case 'u':
-    case 'o':
-    case 'x':
-    case 'X':
-        add_integer(L, out, arg, spec, letter);
-        break;
-    default:
-        add_float(L, out, arg, spec, letter);
-        break;
-    }
+    c->add(L, out, arg, spec, letter);
 }
 
 int prg_string_format(lua_State *L)

@@ -147,3 +147,57 @@ int prg_string_rep(lua_State *L)
     luaL_pushresultsize(&buffer, total);
     return 1;
 }
+
+// ---- texts in arithmetic ----
+
+// Pushes the number that the argument is or spells; false (and nothing pushed) when it is none.
+static bool push_number(lua_State *L, int index)
+{
+    size_t length;
+    if (lua_type(L, index) == LUA_TNUMBER) {
+        lua_pushvalue(L, index);
+        return true;
+    }
+    const char *text = lua_type(L, index) == LUA_TSTRING ? lua_tolstring(L, index, &length) : NULL;
+    if (!text)
+        return false;
+    prg_vm_charge_bytes(L, length);
+    if (lua_stringtonumber(L, text) == length + 1)
+        return true;
+    return false;
+}
+
+// upvalues: 1 the operator, 2 the name of its metamethod. One operand is a text; the other may have a metamethod of its
+// own.
+static int arithmetic(lua_State *L)
+{
+    int top = 2;
+    lua_settop(L, top);
+    if (push_number(L, 1) && push_number(L, 2)) {
+        lua_arith(L, (int)lua_tointeger(L, lua_upvalueindex(1)));
+        return 1;
+    }
+    lua_settop(L, top);
+    const char *name = lua_tostring(L, lua_upvalueindex(2));
+    if (lua_type(L, 2) == LUA_TSTRING || luaL_getmetafield(L, 2, name) == LUA_TNIL)
+        prg_vm_raise(L, 1, "attempt to perform arithmetic on a %s value",
+                     prg_base_type_name(L, lua_type(L, 1) == LUA_TSTRING && lua_type(L, 2) != LUA_TSTRING ? 2 : 1));
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+void prg_string_set_arithmetic(lua_State *L)
+{
+    static const struct {
+        const char *name;
+        int operator;
+    } operators[] = {{"__add", LUA_OPADD}, {"__sub", LUA_OPSUB}, {"__mul", LUA_OPMUL},   {"__mod", LUA_OPMOD},
+                     {"__pow", LUA_OPPOW}, {"__div", LUA_OPDIV}, {"__idiv", LUA_OPIDIV}, {"__unm", LUA_OPUNM}};
+    for (size_t i = 0; i < PRG_COUNT(operators); i++) {
+        lua_pushinteger(L, operators[i].operator);
+        lua_pushstring(L, operators[i].name);
+        lua_pushcclosure(L, arithmetic, 2);
+        lua_setfield(L, -2, operators[i].name);
+    }
+}

@@ -150,6 +150,23 @@ static void push_module(lua_State *L, const char *name)
     }
 }
 
+// Which parts of a table that fills itself are there already depends on earlier calls, so it cannot be walked.
+static int refuse_pairs(lua_State *L)
+{
+    prg_vm_raise(L, 1, "%s cannot be walked; its parts are listed in the policy guide",
+                 lua_tostring(L, lua_upvalueindex(1)));
+}
+
+static void freeze_lazy(lua_State *L, const char *name)
+{
+    prg_sandbox_freeze(L, name);
+    lua_getmetatable(L, -1);
+    lua_pushstring(L, name);
+    lua_pushcclosure(L, refuse_pairs, 1);
+    lua_setfield(L, -2, "__pairs");
+    lua_pop(L, 1);
+}
+
 // ---- perigee.shipped ----
 
 // perigee.shipped.NAME has no such field yet: 1 the table, 2 the name. The shipped policy's table, in the state of the
@@ -184,7 +201,7 @@ static void push_shipped(lua_State *L)
     lua_pushcfunction(L, shipped_index);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
-    prg_sandbox_freeze(L, "perigee.shipped");
+    freeze_lazy(L, "perigee.shipped");
 }
 
 // ---- perigee ----
@@ -219,12 +236,6 @@ static int library_index(lua_State *L)
     lua_pushvalue(L, -2);
     lua_rawset(L, 1);
     return 1;
-}
-
-// Which modules have been made already depends on earlier calls.
-static int library_pairs(lua_State *L)
-{
-    prg_vm_raise(L, 1, "perigee cannot be walked; its parts are listed in the policy guide");
 }
 
 static int mark(lua_State *L, int mark_ref, const char *function)
@@ -313,9 +324,5 @@ void prg_library_push(lua_State *L)
     lua_pushcfunction(L, library_index);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
-    prg_sandbox_freeze(L, "perigee");
-    lua_getmetatable(L, -1);
-    lua_pushcfunction(L, library_pairs);
-    lua_setfield(L, -2, "__pairs");
-    lua_pop(L, 1);
+    freeze_lazy(L, "perigee");
 }

@@ -143,43 +143,49 @@ void prg_set_manifest_read(struct prg_arena *arena, const char *path, const char
 
 // ---- limits ----
 
+static uint64_t get_limit(const struct prg_policy_limits *limits, size_t key)
+{
+    const uint64_t values[] = {limits->max_steps, limits->max_memory_bytes, limits->max_block_bytes,
+                               limits->max_result_nodes, limits->max_wall_ms};
+    _Static_assert(PRG_COUNT(values) == PRG_COUNT(limit_keys), "one value for each name");
+    return values[key];
+}
+
+static void set_limit(struct prg_policy_limits *limits, size_t key, uint64_t value)
+{
+    switch (key) {
+    case 0:
+        limits->max_steps = value;
+        break;
+    case 1:
+        limits->max_memory_bytes = (size_t)value;
+        break;
+    case 2:
+        limits->max_block_bytes = (size_t)value;
+        break;
+    case 3:
+        limits->max_result_nodes = (size_t)value;
+        break;
+    default:
+        limits->max_wall_ms = (unsigned)value;
+        break;
+    }
+}
+
 // A set may tighten what the program was given, never loosen it.
 static void tighten(const struct prg_set_manifest *manifest, const cJSON *limits, struct prg_policy_limits *target,
                     struct prg_report *report)
 {
-    const cJSON *item;
-    prg_json_each (item, limits) {
+    for (size_t key = 0; key < PRG_COUNT(limit_keys); key++) {
+        const cJSON *item = prg_json_get(limits, limit_keys[key]);
         int64_t value;
         if (!prg_json_int64(item, &value) || value <= 0)
-            continue; // an object of one policy, or reported already
-        uint64_t most, wanted = (uint64_t)value;
-        if (strcmp(item->string, "steps") == 0)
-            most = target->max_steps;
-        else if (strcmp(item->string, "memoryBytes") == 0)
-            most = target->max_memory_bytes;
-        else if (strcmp(item->string, "blockBytes") == 0)
-            most = target->max_block_bytes;
-        else if (strcmp(item->string, "resultNodes") == 0)
-            most = target->max_result_nodes;
-        else if (strcmp(item->string, "wallMs") == 0)
-            most = target->max_wall_ms;
+            continue; // absent, or reported already
+        if ((uint64_t)value <= get_limit(target, key))
+            set_limit(target, key, (uint64_t)value);
         else
-            continue;
-        if (wanted > most) {
             report_node(report, manifest->path, item, "%s: a set may not raise a limit above the program's %llu",
-                        item->string, (unsigned long long)most);
-            continue;
-        }
-        if (strcmp(item->string, "steps") == 0)
-            target->max_steps = wanted;
-        else if (strcmp(item->string, "memoryBytes") == 0)
-            target->max_memory_bytes = (size_t)wanted;
-        else if (strcmp(item->string, "blockBytes") == 0)
-            target->max_block_bytes = (size_t)wanted;
-        else if (strcmp(item->string, "resultNodes") == 0)
-            target->max_result_nodes = (size_t)wanted;
-        else
-            target->max_wall_ms = (unsigned)wanted;
+                        item->string, (unsigned long long)get_limit(target, key));
     }
 }
 

@@ -55,10 +55,34 @@ static int front_text(lua_State *L)
     return 1;
 }
 
+static int front_len(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, lua_upvalueindex(1)));
+    return 1;
+}
+
+// Puts fronts in the place of the tables in the table on top. They are the program's own: shallow, without cycles.
+static void freeze_inner(lua_State *L, const char *name)
+{
+    int table = lua_gettop(L);
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        if (lua_istable(L, -1)) {
+            prg_sandbox_freeze(L, name);
+            lua_pushvalue(L, -2);
+            lua_insert(L, -2);
+            lua_rawset(L, table); // a field that is there may be set while walking
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+}
+
 // A front is a userdata, not a proxy table: no function of the sandbox can write into it, whatever it is given.
 void prg_sandbox_freeze(lua_State *L, const char *name)
 {
-    luaL_checkstack(L, 6, "read-only table");
+    luaL_checkstack(L, 8, "read-only table");
+    freeze_inner(L, name);
     lua_newuserdatauv(L, 0, 0);
     lua_createtable(L, 0, 6);
     lua_pushvalue(L, -3);
@@ -66,6 +90,9 @@ void prg_sandbox_freeze(lua_State *L, const char *name)
     lua_pushvalue(L, -3);
     lua_pushcclosure(L, front_pairs, 1);
     lua_setfield(L, -2, "__pairs");
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, front_len, 1);
+    lua_setfield(L, -2, "__len");
     lua_pushstring(L, name);
     lua_pushcclosure(L, refuse_write, 1);
     lua_setfield(L, -2, "__newindex");
@@ -116,9 +143,10 @@ static void push_library(lua_State *L, const char *library)
 static void set_text_methods(lua_State *L)
 {
     lua_pushliteral(L, "");
-    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, 16);
     lua_pushvalue(L, -3);
     lua_setfield(L, -2, "__index");
+    prg_string_set_arithmetic(L);
     lua_setmetatable(L, -2);
     lua_pop(L, 1);
 }

@@ -79,13 +79,17 @@ void prg_sandbox_each_global(void (*visit)(const char *name, void *ctx), void *c
 
 // Pushes a fresh environment over the globals: what a script sets in it dies with it. Raises.
 void prg_sandbox_push_environment(lua_State *L);
-// Replaces the table on top by a read-only front of it. name appears in the error of a write. Raises.
+// Replaces the table on top by a read-only front of it, and tables in it likewise. name appears in the error of a
+// write. Raises.
 void prg_sandbox_freeze(lua_State *L, const char *name);
 
 // Pushes the text that `tostring` gives for the value at index (positive); no addresses in it. Raises.
 const char *prg_base_push_text(lua_State *L, int index, size_t *ret_length);
 // What the sandbox's `type` answers: views and read-only tables are "table".
 const char *prg_base_type_name(lua_State *L, int index);
+
+// Sets the metamethods that let texts take part in arithmetic ("10" + 1) in the metatable on top. Raises.
+void prg_string_set_arithmetic(lua_State *L);
 
 // Metatables of userdata keep under this key (a light userdata) what `type` says about them; absent: "userdata".
 extern const char prg_base_type_key;

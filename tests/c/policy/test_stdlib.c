@@ -119,6 +119,9 @@ static void modules_are_read_only_and_the_same_each_time(void **state)
 {
     assert_script(*state, "return {perigee.labels == perigee.labels, type(perigee.labels), perigee.none == nil}", NULL,
                   "[true, 'table', true]");
+    assert_script_error(*state, "for _ in pairs(perigee.shipped) do end", "perigee.shipped cannot be walked");
+    assert_script(*state, "return {perigee.shipped.image.api, #perigee.labels, perigee.shipped.nothing == nil}", NULL,
+                  "['image/v1', 0, true]");
     assert_script_error(*state, "perigee.flags.parse = 1", "'perigee.flags' is read-only");
     assert_script(*state,
                   "local n = 0 for k, v in pairs(perigee.labels) do n = n + (type(v) == 'function' and 1 or 0) end "

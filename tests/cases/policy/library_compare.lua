@@ -222,6 +222,28 @@ for _, walk in ipairs({ ipairs, pairs }) do
   end
 end
 
+-- ---- texts in arithmetic ----
+
+local operands = { 1, 2.5, "10", " 0x10 ", "1e1", "x", "", "3.", true, object }
+for _, a in ipairs(operands) do
+  for _, b in ipairs(operands) do
+    local name = show(a) .. " " .. show(b)
+    try("add " .. name, function() return a + b end)
+    try("sub " .. name, function() return a - b end)
+    try("mul " .. name, function() return a * b end)
+    try("div " .. name, function() return a / b end)
+    try("mod " .. name, function() return a % b end)
+    try("idiv " .. name, function() return a // b end)
+    try("pow " .. name, function() return a ^ b end)
+    try("or " .. name, function() return a | b end)
+    try("concat " .. name, function() return a .. b end)
+    try("less " .. name, function() return a < b end)
+  end
+  try("minus " .. show(a), function() return -a end)
+end
+try("for", function() local n = 0 for i = "1", 2 do n = n + i end return n end)
+try("idiv zero", function() return "1" // "0" end)
+
 -- ---- utf8, math ----
 
 for _, text in ipairs({ "", "abc", "\u{e4}\u{20ac}\u{1f600}", "a\u{7ff}b", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80" }) do
