@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES and MODULES.
+# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES, MODULES and SPECS.
 function(embed table files)
   list(SORT files)
   set(rows "")
@@ -23,5 +23,7 @@ set(text "// Made by cmake/embed.cmake from lua/.\n#include \"policy/builtin.h\"
 embed(policies "${POLICIES}")
 string(APPEND text "const size_t prg_builtin_policy_count = ${count};\n\n")
 embed(modules "${MODULES}")
-string(APPEND text "const size_t prg_builtin_module_count = ${count};\n")
+string(APPEND text "const size_t prg_builtin_module_count = ${count};\n\n")
+embed(specs "${SPECS}")
+string(APPEND text "const size_t prg_builtin_spec_count = ${count};\n")
 file(WRITE "${OUTPUT}" "${text}")

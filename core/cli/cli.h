@@ -14,8 +14,8 @@ struct prg_cli_options {   // every option of every command; a command's table s
     struct prg_vec files;  // const char *
     struct prg_vec limits; // const char *, "steps=N"
     const char *store, *policies, *compat, *config, *config_namespace;
-    const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format;
-    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers;
+    const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
+    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage;
     char **args; // what is left
     int arg_count;
 };

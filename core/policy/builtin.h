@@ -14,3 +14,5 @@ extern const struct prg_builtin prg_builtin_policies[]; // by name
 extern const size_t prg_builtin_policy_count;
 extern const struct prg_builtin prg_builtin_modules[];
 extern const size_t prg_builtin_module_count;
+extern const struct prg_builtin prg_builtin_specs[]; // lua/spec: the test library
+extern const size_t prg_builtin_spec_count;

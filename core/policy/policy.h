@@ -17,13 +17,14 @@ struct prg_policy_options {
     struct prg_policy_limits limits;
     void (*report)(const char *text, void *ctx); // each error of the set, "file:line:column: what"; may be NULL
     void *report_ctx;
+    bool without_specs; // leave the specs of the set unasked: the caller runs them (perigee test, perigee check)
 };
 
 struct prg_policy_set; // refcounted, immutable once loaded
 
-// Loads, checks contracts (api line, function types, unknown functions, options of policies.yaml). Every error of the
-// set is in err or, when `report` is given, reported one by one (file:line:column: what). A set with an error is not
-// returned.
+// Loads, checks contracts (api line, function types, unknown functions, options of policies.yaml) and runs the specs
+// that the folder carries. Every error of the set is in err or, when `report` is given, reported one by one
+// (file:line:column: what). A set with an error is not returned.
 int prg_policy_set_load(const struct prg_policy_options *options, struct prg_policy_set **ret,
                         struct prg_error *err) PRG_MUST_USE;
 struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set);
@@ -50,6 +51,45 @@ int prg_script_run(struct prg_script *script, struct prg_arena *arena, const cha
                    const char *call, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 // What `print` wrote in the last run (the first 64 KiB), or "". Until the next run.
 const char *prg_script_printed(const struct prg_script *script, size_t *ret_length);
+
+// ---- specs: NAME_spec.lua files in the sandbox (perigee test, and the gate of a set) ----
+enum prg_spec_outcome { PRG_SPEC_PASSED, PRG_SPEC_PENDING, PRG_SPEC_FAILED, PRG_SPEC_ERROR };
+
+struct prg_spec_result { // one test; borrowed, valid during the callback
+    const char *file, *name;
+    int line; // of its `it`; 0: the file itself, when it does not load
+    enum prg_spec_outcome outcome;
+    const char *message; // "FILE:LINE: what"; the reason of a pending one; NULL when it passed
+    const char *detail;  // more lines about a failure, or NULL
+    const char *printed; // what it wrote with print, or ""
+    uint64_t steps;
+    int64_t duration_ns;
+};
+
+struct prg_coverage; // lines that ran, over several files and states
+struct prg_coverage_line {
+    unsigned line;
+    uint64_t hits;
+};
+struct prg_coverage *prg_coverage_new(void);
+void prg_coverage_free(struct prg_coverage *coverage); // NULL is fine
+// Visits each policy file that a spec used, by path, with the lines that hold code.
+void prg_coverage_each(const struct prg_coverage *coverage,
+                       void (*visit)(const char *path, const struct prg_coverage_line *lines, size_t count, void *ctx),
+                       void *ctx);
+
+struct prg_spec_options {
+    const char *fixtures;            // folder that support.read, lines and objects read below; NULL: none
+    const char *filter;              // Lua pattern in the full name of the tests to run; NULL: all
+    struct prg_policy_limits limits; // per test; max_wall_ms 0: 10000
+    uint64_t max_total_steps;        // of all tests of a file; 0: no limit
+    struct prg_coverage *coverage;   // or NULL
+    void (*visit)(const struct prg_spec_result *result, void *ctx); // each test, in order
+    void *ctx;
+};
+// Runs a spec file, in a fresh state, against the policies of the set. PRG_IO when the file cannot be read.
+int prg_spec_run(const struct prg_policy_set *set, const char *path, const struct prg_spec_options *options,
+                 struct prg_error *err) PRG_MUST_USE;
 
 // Visits every name a script can use, sorted ("assert", "math.abs", …, "perigee", "string.byte" …).
 void prg_policy_each_global(void (*visit)(const char *name, void *ctx), void *ctx);

@@ -16,8 +16,28 @@
 #include "base/vec.h"
 #include "policy/builtin.h"
 #include "policy/sandbox.h"
+#include "policy/spec.h"
 
-enum { MANIFEST_BYTES = 256 << 10, FOLDER_FILES = 256 };
+enum { MANIFEST_BYTES = 256 << 10, FOLDER_FILES = 256, READ_ATTEMPTS = 5 };
+
+// ---- digests ----
+
+static uint64_t add_digest(uint64_t digest, const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < length; i++)
+        digest = (digest ^ p[i]) * UINT64_C(0x100000001b3); // FNV-1a
+    return digest;
+}
+
+static uint64_t add_text(uint64_t digest, const char *text, size_t length)
+{
+    uint64_t size = length; // so that moving bytes from one text to the next changes the digest
+    unsigned char bytes[8];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)(size >> (8 * i));
+    return add_digest(add_digest(digest, bytes, sizeof(bytes)), text, length);
+}
 
 // ---- reading a folder ----
 
@@ -25,6 +45,7 @@ struct folder {
     struct prg_arena *arena;
     const char *path;
     struct prg_vec sources; // struct prg_source *, *.lua without specs, by name
+    struct prg_vec specs;   // struct prg_source *, *_spec.lua, by name
     size_t count;           // of *.lua seen
     struct prg_set_manifest manifest;
 };
@@ -62,7 +83,7 @@ static const char *read_file(struct prg_arena *arena, const char *path, size_t m
     return text;
 }
 
-static void read_source(struct folder *folder, const char *path, struct prg_report *report)
+static void read_source(struct folder *folder, const char *path, struct prg_vec *into, struct prg_report *report)
 {
     struct prg_arena scratch;
     struct prg_source *source = prg_arena_new(folder->arena, struct prg_source);
@@ -71,7 +92,7 @@ static void read_source(struct folder *folder, const char *path, struct prg_repo
     if (text) {
         source->path = path;
         source->text = prg_arena_strndup(folder->arena, text, source->length);
-        prg_vec_push(&folder->sources, source);
+        prg_vec_push(into, source);
     }
     prg_arena_release(&scratch);
 }
@@ -85,15 +106,16 @@ static void read_entry(struct folder *folder, const char *name, struct prg_repor
         const char *text = read_file(folder->arena, path, MANIFEST_BYTES, &length, report);
         if (text)
             prg_set_manifest_read(folder->arena, path, text, length, &folder->manifest, report);
-    } else if (prg_text_has_suffix(name, ".lua") && !prg_text_has_suffix(name, "_spec.lua")) {
+    } else if (prg_text_has_suffix(name, ".lua")) {
+        bool is_spec = prg_text_has_suffix(name, "_spec.lua");
         if (folder->count++ < FOLDER_FILES)
-            read_source(folder, path, report);
+            read_source(folder, path, is_spec ? &folder->specs : &folder->sources, report);
         else if (folder->count == FOLDER_FILES + 1)
             prg_report_add(report, "%s: more than %d Lua files", folder->path, FOLDER_FILES);
     }
 }
 
-static void read_folder(struct folder *folder, struct prg_report *report)
+static void read_files(struct folder *folder, struct prg_report *report)
 {
     DIR *dir = opendir(folder->path);
     const struct dirent *entry;
@@ -105,7 +127,64 @@ static void read_folder(struct folder *folder, struct prg_report *report)
         if (entry->d_name[0] != '.')
             read_entry(folder, entry->d_name, report);
     closedir(dir);
+}
+
+// What the files of the folder are, without reading them: names, and the inode, size and time behind each. Links are
+// followed, so the swap of a ConfigMap mount's "..data" changes it.
+static uint64_t look_at_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    uint64_t digest = 0;
+    while (dir && (entry = readdir(dir))) {
+        struct stat st;
+        if (entry->d_name[0] == '.' || fstatat(dirfd(dir), entry->d_name, &st, 0) != 0)
+            continue;
+        uint64_t facts[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
+                            (uint64_t)st.st_mtim.tv_nsec};
+        uint64_t one = add_text(UINT64_C(0xcbf29ce484222325), entry->d_name, strlen(entry->d_name));
+        digest += add_digest(one, facts, sizeof(facts)); // a sum: whatever the order of the entries
+    }
+    if (dir)
+        closedir(dir);
+    return digest;
+}
+
+static void keep_report(const char *text, void *ctx)
+{
+    prg_vec_push(ctx, prg_xstrdup(text));
+}
+
+static void forget_reports(struct prg_vec *reports)
+{
+    for (size_t i = 0; i < reports->count; i++)
+        free(reports->items[i]);
+    reports->count = 0;
+}
+
+// Files of two states of the folder never make one set: what changed while it was read is read again.
+static void read_folder(struct folder *folder, struct prg_report *report)
+{
+    struct prg_vec reports;
+    bool is_whole = false;
+    prg_vec_init(&reports);
+    for (int attempt = 0; attempt < READ_ATTEMPTS && !is_whole; attempt++) {
+        struct prg_report own = {.visit = keep_report, .ctx = &reports};
+        uint64_t before = look_at_folder(folder->path);
+        forget_reports(&reports);
+        folder->sources.count = folder->specs.count = folder->count = 0;
+        folder->manifest = (struct prg_set_manifest){0};
+        read_files(folder, &own);
+        is_whole = look_at_folder(folder->path) == before;
+    }
+    for (size_t i = 0; i < reports.count; i++)
+        prg_report_add(report, "%s", (const char *)reports.items[i]);
+    if (!is_whole)
+        prg_report_add(report, "%s: its files keep changing while they are read", folder->path);
+    forget_reports(&reports);
+    prg_vec_release(&reports);
     prg_vec_sort(&folder->sources, compare_sources, NULL);
+    prg_vec_sort(&folder->specs, compare_sources, NULL);
 }
 
 // "image" of "DIR/image.lua".
@@ -166,6 +245,7 @@ static void load_overlay(struct prg_policy_set *set, const struct folder *folder
                          const struct prg_policy_limits *limits, struct prg_report *report)
 {
     bool is_found[PRG_POLICY_COUNT] = {false};
+    set->sources = prg_arena_array(&set->arena, struct prg_set_source, folder->sources.count + 1);
     for (size_t i = 0; i < folder->sources.count; i++) {
         const struct prg_source *source = folder->sources.items[i];
         const char *name = name_of(&set->arena, source->path);
@@ -177,6 +257,8 @@ static void load_overlay(struct prg_policy_set *set, const struct folder *folder
         struct prg_policy_file *file = prg_policy_file_load(&set->arena, name, source, contract, &own, report);
         if (!file)
             continue;
+        set->sources[set->source_count++] =
+            (struct prg_set_source){.name = name, .source = *source, .options = file->options};
         if (contract)
             set->files[contract - prg_contracts][0] = file;
         else // checked, so that `use` can switch to it, but nobody asks it
@@ -196,23 +278,6 @@ static void load_overlay(struct prg_policy_set *set, const struct folder *folder
 }
 
 // ---- revision ----
-
-static uint64_t add_digest(uint64_t digest, const void *bytes, size_t length)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < length; i++)
-        digest = (digest ^ p[i]) * UINT64_C(0x100000001b3); // FNV-1a
-    return digest;
-}
-
-static uint64_t add_text(uint64_t digest, const char *text, size_t length)
-{
-    uint64_t size = length; // so that moving bytes from one text to the next changes the digest
-    unsigned char bytes[8];
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        bytes[i] = (unsigned char)(size >> (8 * i));
-    return add_digest(add_digest(digest, bytes, sizeof(bytes)), text, length);
-}
 
 static void make_revision(struct prg_policy_set *set)
 {
@@ -234,6 +299,15 @@ static void make_revision(struct prg_policy_set *set)
 
 // ---- the set ----
 
+static void keep_specs(struct prg_policy_set *set, const struct folder *folder)
+{
+    const struct prg_source **specs = prg_arena_array(&set->arena, const struct prg_source *, folder->specs.count + 1);
+    for (size_t i = 0; i < folder->specs.count; i++)
+        specs[i] = folder->specs.items[i];
+    set->specs = specs;
+    set->spec_count = folder->specs.count;
+}
+
 static int report_to_error(const struct prg_report *report, struct prg_error *err)
 {
     prg_fail(err, PRG_INVALID, "%s", report->first);
@@ -250,13 +324,18 @@ int prg_policy_set_load(const struct prg_policy_options *options, struct prg_pol
     set->refs = 1;
     prg_arena_init(&set->arena);
     prg_vec_init(&folder.sources);
+    prg_vec_init(&folder.specs);
     if (folder.path)
         read_folder(&folder, &report);
     load_shipped(set, &options->limits, &folder.manifest, &report);
     load_overlay(set, &folder, &options->limits, &report);
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
         prg_set_manifest_apply_options(&set->arena, &folder.manifest, &prg_contracts[i], set->files[i], &report);
+    keep_specs(set, &folder);
     prg_vec_release(&folder.sources);
+    prg_vec_release(&folder.specs);
+    if (!report.count && !options->without_specs)
+        prg_spec_gate(set, folder.path, &options->limits, &report);
     if (report.count) {
         prg_policy_set_unref(set);
         return report_to_error(&report, err);

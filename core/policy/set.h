@@ -5,11 +5,21 @@
 
 enum { PRG_SET_LAYERS = 2 };
 
+struct prg_set_source { // a Lua file of the folder, whether or not it decides
+    const char *name;   // "image"
+    struct prg_source source;
+    const cJSON *options; // effective ones
+};
+
 struct prg_policy_set {
     unsigned refs;
     struct prg_arena arena; // texts, options
     // Layers of each policy in the order in which they are asked; files[p][0] NULL: only the shipped one.
     struct prg_policy_file *files[PRG_POLICY_COUNT][PRG_SET_LAYERS];
+    struct prg_set_source *sources; // of the folder, by name
+    size_t source_count;
+    const struct prg_source *const *specs; // NAME_spec.lua of the folder, by name
+    size_t spec_count;
     char revision[17];
     struct prg_decider decider;
     const struct prg_decision_context *context; // of the plan under way, or NULL

@@ -133,7 +133,11 @@ void prg_vm_pass_trip(lua_State *L)
 static void on_count(lua_State *L, lua_Debug *ar)
 {
     struct prg_vm *vm = prg_vm_of(L);
-    (void)ar;
+    if (ar->event == LUA_HOOKLINE) {
+        if (lua_getinfo(L, "Sl", ar))
+            prg_coverage_hit(vm->coverage, ar->source, ar->currentline);
+        return;
+    }
     if (!vm->trip) {
         vm->steps += (uint64_t)lua_gethookcount(L);
         check_budget(vm);
@@ -249,6 +253,21 @@ static int on_error(lua_State *L)
     return 1;
 }
 
+int prg_vm_handle_nested(lua_State *L)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    if (vm->trip)
+        return 1;
+    lua_checkstack(L, 4);
+    on_error(L);
+    lua_pushfstring(L, "%s:%d: ", vm->error_file, vm->error_line);
+    lua_pushstring(L, vm->error_text);
+    lua_concat(L, 2);
+    vm->error_file[0] = vm->error_text[0] = '\0';
+    vm->error_line = 0;
+    return 1;
+}
+
 static const char *trip_text(const struct prg_vm *vm, char *buffer, size_t size)
 {
     const struct prg_policy_limits *limits = &vm->limits;
@@ -309,7 +328,7 @@ static void begin_call(struct prg_vm *vm)
     vm->error_line = vm->function_line = 0;
     prg_strbuf_clear(&vm->printed);
     uint64_t interval = vm->limits.max_steps < PRG_VM_HOOK_INTERVAL ? vm->limits.max_steps : PRG_VM_HOOK_INTERVAL;
-    lua_sethook(vm->L, on_count, LUA_MASKCOUNT, (int)interval);
+    lua_sethook(vm->L, on_count, vm->coverage ? LUA_MASKCOUNT | LUA_MASKLINE : LUA_MASKCOUNT, (int)interval);
 }
 
 int prg_vm_call(struct prg_vm *vm, lua_CFunction body, void *arg, struct prg_error *err)

@@ -48,13 +48,14 @@ struct prg_vm {
     uint64_t clock_steps; // steps at which the clock is looked at next
     int64_t deadline_ns;  // monotonic
     enum prg_trip trip;
-    struct prg_arena *arena;      // of the answers; NULL: C functions that need one are refused
-    size_t arena_start_bytes;     // used_bytes of arena when the call began
-    const cJSON *config, *compat; // perigee.config, perigee.compat; NULL: absent
-    uint64_t generation;          // views made under another one have expired
-    struct prg_strbuf printed;    // what `print` wrote in this call
-    struct prg_strbuf scratch;    // for texts on their way into Lua, so that a raise loses nothing
-    int function_line;            // of the function asked, for errors about its answer; 0: none
+    struct prg_arena *arena;       // of the answers; NULL: C functions that need one are refused
+    size_t arena_start_bytes;      // used_bytes of arena when the call began
+    const cJSON *config, *compat;  // perigee.config, perigee.compat; NULL: absent
+    uint64_t generation;           // views made under another one have expired
+    struct prg_strbuf printed;     // what `print` wrote in this call
+    struct prg_strbuf scratch;     // for texts on their way into Lua, so that a raise loses nothing
+    struct prg_coverage *coverage; // lines that run are counted there; NULL: not counted
+    int function_line;             // of the function asked, for errors about its answer; 0: none
 
     // Memory.
     size_t used_bytes, peak_bytes;
@@ -99,7 +100,11 @@ void prg_vm_charge_arena(lua_State *L);
 // Raises an error that is a text; unlike luaL_error long texts and `%s` of any length are fine. position: a Lua
 // function's level (1: the caller of the C function), 0: none.
 PRG_NORETURN void prg_vm_raise(lua_State *L, int level, const char *format, ...) PRG_PRINTF(3, 4);
+// Called for each line that runs, when lines are counted (coverage.c). Never raises.
+void prg_coverage_hit(struct prg_coverage *coverage, const char *chunk_name, int line);
 // True when the error value at index is the trip: pass it on with lua_error.
 bool prg_vm_is_trip(lua_State *L, int index);
+// A message handler for a protected call inside a call (a policy that a spec runs): puts FILE:LINE before the text.
+int prg_vm_handle_nested(lua_State *L);
 // Raises the trip again when the vm has tripped.
 void prg_vm_pass_trip(lua_State *L);
