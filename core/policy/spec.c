@@ -257,9 +257,9 @@ static int run_tests(struct prg_spec_state *state, const struct prg_spec_options
         state->steps += result.steps;
         if (options->max_total_steps && state->steps > options->max_total_steps)
             return prg_fail(err, PRG_LIMIT,
-                            "%s: the specs that a set carries may take %llu steps in all; keep long ones in a folder "
-                            "of their own and run them with perigee test",
-                            state->path, (unsigned long long)options->max_total_steps);
+                            "%s: the specs that a set carries may take %d times the steps of one call in all; keep "
+                            "long ones in a folder of their own and run them with perigee test",
+                            state->path, PRG_SPEC_GATE_CALLS);
     }
     return PRG_OK;
 }
@@ -335,8 +335,12 @@ static void on_gate_result(const struct prg_spec_result *result, void *ctx)
 {
     struct gate *gate = ctx;
     gate->steps += result->steps;
-    if (result->outcome == PRG_SPEC_FAILED || result->outcome == PRG_SPEC_ERROR)
+    if (result->outcome != PRG_SPEC_FAILED && result->outcome != PRG_SPEC_ERROR)
+        return;
+    if (result->line)
         prg_report_add(gate->report, "%s (spec \"%s\")", result->message, result->name);
+    else
+        prg_report_add(gate->report, "%s", result->message);
 }
 
 void prg_spec_gate(const struct prg_policy_set *set, const char *folder, const struct prg_policy_limits *limits,

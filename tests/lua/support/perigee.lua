@@ -179,10 +179,43 @@ function support.module(name)
   return assert(support.perigee()[name], "no module " .. name)
 end
 
---- The shipped policy NAME, with `fields` laid over its perigee.
+--- The policy NAME of the folder in PERIGEE_POLICIES, else the shipped one, with `fields` laid over
+--- its perigee; fields.options are its options.
 function support.policy(name, fields)
   local environment = setmetatable({ perigee = support.perigee(fields) }, { __index = _G })
-  return load_in("lua/policies/" .. name .. ".lua", environment)
+  local path = (os.getenv("PERIGEE_POLICIES") or "lua/policies") .. "/" .. name .. ".lua"
+  local file = io.open(path)
+  if file then
+    file:close()
+  else
+    path = "lua/policies/" .. name .. ".lua"
+  end
+  local policy = load_in(path, environment)
+  environment.options = fields and fields.options or policy.options
+  return policy
+end
+
+--- A value as policies get it: under busted the table itself.
+function support.view(value)
+  return value
+end
+
+--- The objects of a YAML text; without lyaml JSON only.
+function support.yaml(text)
+  local ok, lyaml = pcall(require, "lyaml")
+  if not ok then
+    return { support.decode(text) }
+  end
+  local documents = lyaml.load(text, { all = true })
+  for i, document in ipairs(documents) do
+    documents[i] = support.decode(json.encode(document))
+  end
+  return documents
+end
+
+--- The objects of a YAML or JSON file.
+function support.objects(path)
+  return support.yaml(support.read(path))
 end
 
 --- Asks accept for each candidate and sorts the accepted ones by before, as core/policy/select.c
