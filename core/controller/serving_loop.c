@@ -311,7 +311,8 @@ static void reconcile(struct prg_serving_loop *loop, const char *queue_key, uint
     if (rc == PRG_OK)
         rc = apply_plan(&applying, plan, &err);
     report.error = rc == PRG_OK ? NULL : &err;
-    if (rc != PRG_OK) {
+    // A policy that failed is asked again: after its back-off, or sooner when the set or the object changes.
+    if (rc != PRG_OK || plan->error_code == PRG_POLICY) {
         prg_workqueue_add_failed(loop->queue, queue_key, now_ms);
     } else {
         prg_workqueue_forget(loop->queue, queue_key);

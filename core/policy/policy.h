@@ -27,6 +27,9 @@ struct prg_policy_set; // refcounted, immutable once loaded
 // (file:line:column: what). A set with an error is not returned.
 int prg_policy_set_load(const struct prg_policy_options *options, struct prg_policy_set **ret,
                         struct prg_error *err) PRG_MUST_USE;
+// A digest of what the folder's files are (names, and inode, size and time behind each; links are followed), found
+// without reading them: another value means that the set may have changed. 0: no such folder.
+uint64_t prg_policy_folder_stamp(const char *folder);
 struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set);
 void prg_policy_set_unref(struct prg_policy_set *set); // NULL is fine
 const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set);
@@ -39,6 +42,10 @@ void prg_policy_set_each_file(const struct prg_policy_set *set,
 // that differs unless force.
 int prg_policy_export(const char *folder, bool force, struct prg_error *err) PRG_MUST_USE;
 void prg_policy_each_shipped(void (*visit)(const char *name, const char *text, size_t length, void *ctx), void *ctx);
+
+// The texts of lua/stdlib, built into the binary: "meta/contracts.lua" … (declarations), "perigee/labels.lua" …
+// (modules).
+void prg_policy_each_library(void (*visit)(const char *path, const char *text, size_t length, void *ctx), void *ctx);
 
 // ---- eval: one script in the sandbox (perigee eval) ----
 struct prg_script;

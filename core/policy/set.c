@@ -131,11 +131,11 @@ static void read_files(struct folder *folder, struct prg_report *report)
 
 // What the files of the folder are, without reading them: names, and the inode, size and time behind each. Links are
 // followed, so the swap of a ConfigMap mount's "..data" changes it.
-static uint64_t look_at_folder(const char *path)
+uint64_t prg_policy_folder_stamp(const char *path)
 {
     DIR *dir = opendir(path);
     const struct dirent *entry;
-    uint64_t digest = 0;
+    uint64_t digest = dir != NULL;
     while (dir && (entry = readdir(dir))) {
         struct stat st;
         if (entry->d_name[0] == '.' || fstatat(dirfd(dir), entry->d_name, &st, 0) != 0)
@@ -170,12 +170,12 @@ static void read_folder(struct folder *folder, struct prg_report *report)
     prg_vec_init(&reports);
     for (int attempt = 0; attempt < READ_ATTEMPTS && !is_whole; attempt++) {
         struct prg_report own = {.visit = keep_report, .ctx = &reports};
-        uint64_t before = look_at_folder(folder->path);
+        uint64_t before = prg_policy_folder_stamp(folder->path);
         forget_reports(&reports);
         folder->sources.count = folder->specs.count = folder->count = 0;
         folder->manifest = (struct prg_set_manifest){0};
         read_files(folder, &own);
-        is_whole = look_at_folder(folder->path) == before;
+        is_whole = prg_policy_folder_stamp(folder->path) == before;
     }
     for (size_t i = 0; i < reports.count; i++)
         prg_report_add(report, "%s", (const char *)reports.items[i]);

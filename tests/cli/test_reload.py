@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policy sets that change while the controller runs: ConfigMap mounts, editors, half-written files, bad sets."""
+import json
+import os
+import shutil
+import signal
+import unittest
+
+import yaml
+
+from support import service
+from test_controller import Running as Controller
+
+
+def image(prefix):
+    return 'return { api = "image/v1", tag = function(image) return "%s/" .. image end }\n' % prefix
+
+
+class Reload(Controller):
+    """The inherited tests are those of test_controller; they run there."""
+
+    def mount(self, version, files):
+        """A ConfigMap as kubelet mounts it: files behind ..data, which is swapped as a whole."""
+        folder = self.path("mounted", ".." + version)
+        os.makedirs(folder)
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        os.symlink(".." + version, self.path("mounted", "..data_tmp"))
+        os.rename(self.path("mounted", "..data_tmp"), self.path("mounted", "..data"))
+        for name in files:
+            if not os.path.lexists(self.path("mounted", name)):
+                os.symlink(os.path.join("..data", name), self.path("mounted", name))
+        for name in os.listdir(self.path("mounted")):
+            if not name.startswith("..") and not os.path.exists(self.path("mounted", name)):
+                os.unlink(self.path("mounted", name))
+        for name in os.listdir(self.path("mounted")):
+            if name.startswith("..2") and name != ".." + version:
+                shutil.rmtree(self.path("mounted", name))
+
+    def deployed(self, part):
+        self.wait_for(lambda: part in self.deployment())
+
+    def logged(self, part):
+        self.wait_for(lambda: part in self.read("log"))
+        return [line for line in self.read("log").splitlines() if part in line]
+
+    def test_a_configmap_mount_is_read_through_its_links_and_swapped(self):
+        self.mount("2026_06_01_1", {"image.lua": image("one")})
+        self.start("--policies", self.path("mounted"))
+        self.deployed("one/kserve/sklearnserver")
+        self.mount("2026_06_01_2", {"image.lua": image("two"), "policies.yaml": "options: {}\n"})
+        self.deployed("two/kserve/sklearnserver")
+        self.mount("2026_06_01_3", {"image.lua": "return {"})
+        self.logged("policy set refused")
+        self.mount("2026_06_01_4", {"image.lua": image("four")})
+        self.deployed("four/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_a_link_to_the_set_may_be_pointed_elsewhere(self):
+        self.write("sets/a/image.lua", image("a"))
+        self.write("sets/b/image.lua", image("b"))
+        os.symlink("sets/a", self.path("current"))
+        self.start("--policies", self.path("current"))
+        self.deployed("a/kserve/sklearnserver")
+        os.symlink("sets/b", self.path("current.new"))
+        os.rename(self.path("current.new"), self.path("current"))
+        self.deployed("b/kserve/sklearnserver")
+        self.write("sets/b/image.lua", image("b2"))
+        self.deployed("b2/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_a_folder_may_be_replaced_as_a_whole(self):
+        self.write("set/image.lua", image("a"))
+        self.write("next/image.lua", image("b"))
+        self.start("--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        os.rename(self.path("set"), self.path("old"))
+        os.rename(self.path("next"), self.path("set"))
+        self.deployed("b/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_a_file_written_in_pieces_is_taken_when_it_is_whole(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        text = image("b")
+        with open(self.path("set", "image.lua"), "w") as f:
+            for at in range(0, len(text), 7):
+                f.write(text[at:at + 7])
+                f.flush()
+        self.deployed("b/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_an_editors_backup_and_rename_are_taken(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        path = self.path("set", "image.lua")
+        os.rename(path, path + "~")
+        with open(path, "w") as f:
+            f.write(image("b"))
+        os.unlink(path + "~")
+        self.deployed("b/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_all_errors_of_a_bad_set_are_in_one_line_with_the_active_revision(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--log-format", "json", "--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        os.mkdir(self.path("next"))
+        self.write("next/image.lua", "return {")
+        self.write("next/multi_node.lua", 'return { api = "multi_node/v1", topolgy = function() end }\n')
+        self.write("next/policies.yaml", "options: {imge: {}}\n")
+        os.rename(self.path("set"), self.path("old"))
+        os.rename(self.path("next"), self.path("set"))
+        lines = [json.loads(line) for line in self.logged("image.lua:1:")]
+        self.assertEqual(len(lines), 1)
+        self.assertEqual(lines[0]["msg" if "msg" in lines[0] else "message"], "policy set refused, the last good one stays")
+        for part in ("image.lua:1:", "did you mean 'topology'", "policies.yaml:1:", "did you mean 'image'"):
+            self.assertIn(part, lines[0]["errors"])
+        self.assertRegex(lines[0]["active"], r"^[0-9a-f]{16}$")
+        self.assertIn("a/kserve/sklearnserver", self.deployment())
+        os.rename(self.path("set"), self.path("bad"))
+        os.rename(self.path("old"), self.path("set"))
+        self.logged("policy set active")
+        self.end(signal.SIGTERM)
+
+    def test_a_failing_spec_keeps_the_set_from_becoming_active(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        self.write("set/image_spec.lua", """\
+local support = require("support.perigee")
+describe("image", function()
+  it("stays a", function() assert.are.equal("a/x", support.policy("image").tag("x", {})) end)
+end)
+""")
+        self.write("set/image.lua", image("b"))
+        self.logged("image stays a")
+        self.assertIn("a/kserve/sklearnserver", self.deployment())
+        self.write("set/image_spec.lua", "describe('image', function() it('may be b', function() end) end)\n")
+        self.deployed("b/kserve/sklearnserver")
+        self.end(signal.SIGTERM)
+
+    def test_an_edit_that_changes_no_output_writes_nothing(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.deployed("a/kserve/sklearnserver")
+        path = self.object("apps", "Deployment", "default", "iris-predictor")
+        before = os.stat(path).st_mtime_ns
+        self.write("set/image.lua", "-- a comment\n" + image("a"))
+        self.logged("policy set active")
+        self.write("demo/two.yaml", service("two"))
+        self.wait_for(lambda: self.deployment("two-predictor"))
+        self.assertEqual(os.stat(path).st_mtime_ns, before)
+        self.end(signal.SIGTERM)
+
+
+class Failing(Controller):
+    FAILS_ON_IRIS = """\
+local M = { api = "image/v1" }
+
+function M.tag(image, request)
+  if request.service.metadata.name == "iris" then
+    return request.no.such
+  end
+  return "good/" .. image
+end
+
+return M
+"""
+
+    def status(self, name):
+        path = self.path("demo", ".perigee", "status", "serving.kserve.io", "InferenceService", "default", name + ".yaml")
+        if not os.path.exists(path):
+            return {}
+        return {c["type"]: c for c in yaml.safe_load(self.read(path))["status"].get("conditions", [])}
+
+    def events(self):
+        path = self.path("demo", ".perigee", "events.ndjson")
+        return [json.loads(line) for line in self.read(path).splitlines()] if os.path.exists(path) else []
+
+    def test_a_policy_that_fails_on_one_object_leaves_it_and_serves_the_others(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.wait_for(lambda: "a/kserve/sklearnserver" in self.deployment())
+        self.write("set/image.lua", self.FAILS_ON_IRIS)
+        failed = self.wait_for(lambda: self.status("iris").get("PolicyFailed"))
+        self.assertEqual((failed["status"], failed["reason"]), ("True", "PolicyError"))
+        for part in ("policy image, function tag", self.path("set/image.lua") + ":5:", "attempt to index a nil value"):
+            self.assertIn(part, failed["message"])
+        self.write("demo/two.yaml", service("two"))
+        self.wait_for(lambda: "good/kserve/sklearnserver" in self.deployment("two-predictor"))
+        self.assertIn("a/kserve/sklearnserver", self.deployment())
+        self.assertNotIn("PolicyFailed", self.status("two"))
+        told = [e for e in self.events() if e["reason"] == "PolicyFailed"]
+        self.assertEqual(len(told), 1, told)
+        self.write("set/image.lua", image("mended"))
+        self.wait_for(lambda: "mended/kserve/sklearnserver" in self.deployment())
+        self.wait_for(lambda: "PolicyFailed" not in self.status("iris"))
+        self.end(signal.SIGTERM)
+
+    def test_an_answer_of_the_wrong_shape_is_told_with_its_pointer(self):
+        self.write("set/multi_node.lua", 'return { api = "multi_node/v1", topology = function() return 1 end }\n')
+        self.write("set/object_patch.lua", """\
+local M = { api = "object_patch/v1" }
+
+function M.patch(object)
+  return { metadata = { annotations = { bad = print } } }
+end
+
+return M
+""")
+        self.start("--policies", self.path("set"))
+        failed = self.wait_for(lambda: self.status("iris").get("PolicyFailed"))
+        for part in ("policy object_patch, function patch", "object_patch.lua:3:", "/metadata/annotations/bad"):
+            self.assertIn(part, failed["message"])
+        self.assertEqual(self.deployment(), "")
+        self.end(signal.SIGTERM)
+
+
+def load_tests(loader, _tests, _pattern):
+    suite = unittest.TestSuite()
+    for case in (Reload, Failing):
+        suite.addTests(case(name) for name in loader.getTestCaseNames(case) if name in vars(case))
+    return suite
+
+
+if __name__ == "__main__":
+    unittest.main()
