@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// client.h: writes to the API server. Each is asked for with a callback that comes once, later, with its outcome.
+//
+// Applying is server-side apply with one field manager. A field of ours that another manager holds is taken over;
+// fields that belong to others by rule (a replica count, the annotations of a rollout by hand) are left out and never
+// forced. Nothing is sent when the cache shows that the intent is in place, and nothing while may_write says no.
+#pragma once
+#include "kube/discovery.h"
+#include "object/key.h"
+
+struct prg_client;
+struct prg_write; // one under way
+
+enum prg_write_result {
+    PRG_WRITE_UNCHANGED,
+    PRG_WRITE_CREATED,
+    PRG_WRITE_UPDATED,
+    PRG_WRITE_DELETED,
+    PRG_WRITE_FAILED
+};
+
+enum prg_write_retry {   // after a failure
+    PRG_RETRY_SOON,      // a conflict, a fault: with back-off, from fresh state
+    PRG_RETRY_SLOWLY,    // forbidden, a full quota: nothing that we do will change it soon
+    PRG_RETRY_ON_CHANGE, // invalid, or the namespace is going: only another intent helps
+};
+
+struct prg_write_outcome { // borrowed during the callback
+    enum prg_write_result result;
+    const struct prg_error *err; // when it failed: what, where, and the server's words
+    enum prg_write_retry retry;
+    uint64_t retry_after_ms; // as the server asks, or 0
+    bool is_unknown;         // sent, but not answered: it may have been done; read before writing again
+    const cJSON *object;     // the server's answer, or NULL
+    const char *warnings;    // the server's, one a line, or NULL
+    const char *taken_over;  // "field (manager), ..." that were forced, or NULL
+};
+typedef void (*prg_write_fn)(const struct prg_write_outcome *outcome, void *ctx);
+
+struct prg_client_options {
+    const char *manager;          // NULL: "perigee"
+    bool (*may_write)(void *ctx); // NULL: always. Asked right before each request
+    void *ctx;
+    // True: the field (".spec.replicas") is somebody else's and is left to them. NULL: prg_client_is_foreign.
+    bool (*is_foreign)(const char *field, const char *manager);
+    bool is_strict; // unknown and duplicate fields are refused by the server
+};
+
+// All are borrowed but the texts of options.
+struct prg_client *prg_client_new(struct prg_transport *transport, struct prg_timers *timers,
+                                  struct prg_discovery *discovery, const struct prg_client_options *options);
+void prg_client_free(struct prg_client *client); // writes under way are dropped without a word. NULL is fine
+// Ends all writes under way, each with a failure: the lease is lost. Those that were sent may still take effect.
+void prg_client_halt(struct prg_client *client);
+size_t prg_client_open(const struct prg_client *client);
+uint64_t prg_client_requests(const struct prg_client *client);
+
+// intent: apiVersion, kind, metadata and what shall be; status is left out. stored: the object as the cache has it, or
+// NULL. Both are only read during the call.
+struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, prg_write_fn fn,
+                                   void *ctx);
+// Makes the status of `stored` what `status` says. Conditions of types that are not in `owned` (NULL-ended; NULL: those
+// in status) stay as they are. Refused with PRG_CONFLICT when the object changed since.
+struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *stored, const cJSON *status,
+                                        const char *const *owned, prg_write_fn fn, void *ctx);
+// Deletes the object only while it has this uid (and resourceVersion, unless NULL). Absent is PRG_WRITE_UNCHANGED.
+struct prg_write *prg_client_delete(struct prg_client *client, const char *api_version, const struct prg_key *key,
+                                    const char *uid, const char *version, prg_write_fn fn, void *ctx);
+// The callback does not come. Not after it.
+void prg_write_cancel(struct prg_write *write);
+
+// The rule for fields: replica counts, and what `kubectl rollout restart` writes.
+bool prg_client_is_foreign(const char *field, const char *manager);
+// Everything in intent is in stored too: objects member by member, lists item by item, numbers by value.
+bool prg_client_is_in_place(const cJSON *intent, const cJSON *stored);
+// The merge patch of a status subresource from stored's to `status`; NULL when there is nothing to change.
+int prg_client_status_patch(struct prg_arena *arena, const cJSON *stored, const cJSON *status, const char *const *owned,
+                            cJSON **ret, struct prg_error *err) PRG_MUST_USE;

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_client.c: discovery and writes against answers given by hand.
+#include "kube/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script.h"
+
+#define APPS                                                                                                           \
+    "{'kind':'APIResourceList','resources':[{'name':'deployments','kind':'Deployment','namespaced':true},"             \
+    "{'name':'deployments/status','kind':'Deployment','namespaced':true},"                                             \
+    "{'name':'deployments/scale','kind':'Scale','namespaced':true}]}"
+#define DEPLOYMENT                                                                                                     \
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d','namespace':'n','labels':{'a':'b'}},'spec':{'" \
+    "replicas':2,'paused':false},'status':{'x':1}}"
+
+struct outcome {
+    unsigned count;
+    enum prg_write_result result;
+    enum prg_write_retry retry;
+    uint64_t retry_after_ms;
+    bool is_unknown;
+    struct prg_error err;
+    char taken_over[200], warnings[100];
+};
+
+struct fixture {
+    struct script script;
+    struct prg_timers *timers;
+    struct prg_discovery *discovery;
+    struct prg_client *client;
+    struct prg_arena arena;
+    struct outcome outcome;
+    bool is_leader;
+    struct prg_resource resource; // what discovery said
+    unsigned answers, absent;
+    struct prg_error err;
+};
+
+static bool may_write(void *ctx)
+{
+    return ((struct fixture *)ctx)->is_leader;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct prg_client_options options = {.may_write = may_write, .ctx = f};
+    script_init(&f->script);
+    f->timers = prg_timers_new_manual(1000, 0);
+    f->discovery = prg_discovery_new(&f->script.transport, f->timers);
+    f->client = prg_client_new(&f->script.transport, f->timers, f->discovery, &options);
+    f->is_leader = true;
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    prg_client_free(f->client);
+    prg_discovery_free(f->discovery);
+    script_expect_none(&f->script);
+    script_release(&f->script);
+    prg_timers_free(f->timers);
+    prg_arena_release(&f->arena);
+    free(f);
+    return 0;
+}
+
+static void on_written(const struct prg_write_outcome *outcome, void *ctx)
+{
+    struct outcome *o = ctx;
+    o->count++;
+    o->result = outcome->result;
+    o->retry = outcome->retry;
+    o->retry_after_ms = outcome->retry_after_ms;
+    o->is_unknown = outcome->is_unknown;
+    assert_true((outcome->err != NULL) == (outcome->result == PRG_WRITE_FAILED));
+    if (outcome->err)
+        o->err = *outcome->err;
+    snprintf(o->taken_over, sizeof(o->taken_over), "%s", outcome->taken_over ? outcome->taken_over : "");
+    snprintf(o->warnings, sizeof(o->warnings), "%s", outcome->warnings ? outcome->warnings : "");
+}
+
+static void apply(struct fixture *f, const cJSON *intent, const cJSON *stored)
+{
+    memset(&f->outcome, 0, sizeof(f->outcome));
+    prg_client_apply(f->client, intent, stored, on_written, &f->outcome);
+    assert_int_equal(f->outcome.count, 0); // never from within
+}
+
+static void answer_discovery(struct fixture *f)
+{
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/apps/v1", NULL), 200, APPS);
+    prg_timers_advance(f->timers, 0);
+}
+
+static struct prg_call *expect_patch(struct fixture *f, const char *part)
+{
+    return script_expect(&f->script, "PATCH", "/apis/apps/v1/namespaces/n/deployments/d", part);
+}
+
+static const cJSON *body_of(struct fixture *f, const struct prg_call *call)
+{
+    return json_of(&f->arena, prg_arena_strndup(&f->arena, call->request.body, call->request.body_length));
+}
+
+// The object as stored, with uid, version and generation.
+static const cJSON *stored_as(struct fixture *f, const char *version, int generation)
+{
+    cJSON *object = json_of(&f->arena, DEPLOYMENT), *metadata = prg_json_get(object, "metadata");
+    prg_json_set_string(&f->arena, metadata, "uid", "u");
+    prg_json_set_string(&f->arena, metadata, "resourceVersion", version);
+    prg_json_set_int(&f->arena, metadata, "generation", generation);
+    return object;
+}
+
+static const char *answer_as(struct fixture *f, const char *version, int generation)
+{
+    return prg_json_print_arena(&f->arena, stored_as(f, version, generation), PRG_JSON_COMPACT);
+}
+
+static const char *conflict(struct fixture *f, const char *field, const char *manager)
+{
+    return prg_arena_printf(
+        &f->arena,
+        "{'kind':'Status','reason':'Conflict','code':409,'message':'Apply failed with 1 conflict','details'"
+        ":{'causes':[{'reason':'FieldManagerConflict','field':'%s','message':'conflict with \\'%s\\' "
+        "using apps/v1'}]}}",
+        field, manager);
+}
+
+// ---- discovery ----
+
+static void on_found(const struct prg_resource *resource, const struct prg_error *err, void *ctx)
+{
+    struct fixture *f = ctx;
+    f->answers++;
+    if (resource) {
+        f->resource = *resource;
+        f->resource.plural = prg_arena_strdup(&f->arena, resource->plural);
+    } else if (err) {
+        f->err = *err;
+    } else {
+        f->absent++;
+    }
+}
+
+static void kinds_are_found_once_for_all_who_ask(void **state)
+{
+    struct fixture *f = *state;
+    prg_discovery_find(f->discovery, "apps/v1", "Deployment", on_found, f);
+    prg_discovery_find(f->discovery, "apps/v1", "Scale", on_found, f); // only a subresource
+    assert_int_equal(script_open(&f->script), 1);
+    answer_discovery(f);
+    assert_int_equal(f->answers, 2);
+    assert_int_equal(f->absent, 1);
+    assert_string_equal(f->resource.plural, "deployments");
+    assert_true(f->resource.is_namespaced);
+    prg_discovery_find(f->discovery, "apps/v1", "Deployment", on_found, f);
+    assert_int_equal(f->answers, 2);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->answers, 3);
+    script_expect_none(&f->script);
+    prg_timers_advance(f->timers, PRG_DISCOVERY_KEEP_MS);
+    prg_discovery_find(f->discovery, "apps/v1", "Deployment", on_found, f);
+    answer_discovery(f);
+    assert_int_equal(f->answers, 4);
+}
+
+static void what_is_missing_is_asked_for_again_later(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        prg_discovery_find(f->discovery, "keda.sh/v1alpha1", "ScaledObject", on_found, f);
+        if (i == 0)
+            script_answer(&f->script, script_expect(&f->script, "GET", "/apis/keda.sh/v1alpha1", NULL), 404, "no");
+        prg_timers_advance(f->timers, 0);
+    }
+    assert_int_equal(f->absent, 3);
+    prg_timers_advance(f->timers, PRG_DISCOVERY_MISS_MS);
+    prg_discovery_find(f->discovery, "keda.sh/v1alpha1", "ScaledObject", on_found, f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/keda.sh/v1alpha1", NULL), 200,
+                  "{'resources':[{'name':'scaledobjects','kind':'ScaledObject','namespaced':true}]}");
+    prg_timers_advance(f->timers, 0);
+    assert_string_equal(f->resource.plural, "scaledobjects");
+}
+
+static void a_server_that_cannot_be_asked_is_an_error_and_old_answers_stay(void **state)
+{
+    struct fixture *f = *state;
+    prg_discovery_find(f->discovery, "v1", "Pod", on_found, f);
+    script_fault(&f->script, script_expect(&f->script, "GET", "/api/v1", NULL), 0, PRG_FAULT_CONNECT);
+    prg_timers_advance(f->timers, 0);
+    assert_error_has(&f->err, "resources of v1: fault");
+    prg_discovery_find(f->discovery, "v1", "Pod", on_found, f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/api/v1", NULL), 200, "{'kind':'Status'}");
+    prg_timers_advance(f->timers, 0);
+    assert_error_has(&f->err, "no APIResourceList");
+    prg_discovery_find(f->discovery, "v1", "Pod", on_found, f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/api/v1", NULL), 200,
+                  "{'resources':[{'name':'pods','kind':'Pod','namespaced':true}]}");
+    prg_timers_advance(f->timers, PRG_DISCOVERY_KEEP_MS);
+    assert_string_equal(f->resource.plural, "pods");
+    f->resource.plural = "";
+    prg_discovery_find(f->discovery, "v1", "Pod", on_found, f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/api/v1", NULL), 503, "{}");
+    prg_timers_advance(f->timers, 0);
+    assert_string_equal(f->resource.plural, "pods");
+}
+
+// ---- apply ----
+
+static void an_apply_sends_the_intent_as_ours(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    struct prg_call *call = expect_patch(f, NULL);
+    assert_string_equal(call->request.path,
+                        "/apis/apps/v1/namespaces/n/deployments/d?fieldManager=perigee&force=false");
+    assert_string_equal(call->request.content_type, "application/apply-patch+yaml");
+    assert_int_equal(call->request.kind, PRG_CALL_WRITE);
+    assert_json_text(
+        &f->arena, body_of(f, call),
+        "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d','namespace':'n','labels':{'a':'b'"
+        "}},'spec':{'replicas':2,'paused':false}}");
+    script_answer(&f->script, call, 201, answer_as(f, "5", 1));
+    assert_int_equal(f->outcome.count, 1);
+    assert_int_equal(f->outcome.result, PRG_WRITE_CREATED);
+    assert_int_equal(prg_client_open(f->client), 0);
+}
+
+static void what_the_server_sets_is_not_applied(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, stored_as(f, "7", 3), NULL);
+    answer_discovery(f);
+    struct prg_call *call = expect_patch(f, NULL);
+    assert_json_text(&f->arena, prg_json_get(body_of(f, call), "metadata"),
+                     "{'name':'d','namespace':'n','labels':{'a':'b'}}");
+    script_answer(&f->script, call, 200, answer_as(f, "8", 1));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+}
+
+static void an_intent_in_place_is_not_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    const cJSON *intent = json_of(&f->arena, DEPLOYMENT);
+    apply(f, intent, NULL);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, NULL), 201, answer_as(f, "5", 1));
+
+    apply(f, intent, stored_as(f, "9", 1)); // only the status moved the version
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+    script_expect_none(&f->script);
+
+    apply(f, intent, stored_as(f, "10", 2)); // somebody changed the spec
+    prg_timers_advance(f->timers, 0);
+    script_answer(&f->script, expect_patch(f, NULL), 200, answer_as(f, "11", 3));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+
+    cJSON *relabelled = prg_json_copy(&f->arena, stored_as(f, "12", 3)); // or a label
+    prg_json_set_string(&f->arena, prg_json_get(prg_json_get(relabelled, "metadata"), "labels"), "a", "other");
+    apply(f, intent, relabelled);
+    prg_timers_advance(f->timers, 0);
+    script_answer(&f->script, expect_patch(f, NULL), 200, answer_as(f, "13", 3));
+
+    cJSON *again = prg_json_copy(&f->arena, stored_as(f, "13", 3)); // or made it anew
+    prg_json_set_string(&f->arena, prg_json_get(again, "metadata"), "uid", "u2");
+    apply(f, intent, again);
+    prg_timers_advance(f->timers, 0);
+    script_answer(&f->script, expect_patch(f, NULL), 200, answer_as(f, "13", 3));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED); // the version did not move
+
+    cJSON *other = prg_json_copy(&f->arena, intent); // or we want something else
+    prg_json_remove(prg_json_get(other, "spec"), "paused");
+    apply(f, other, stored_as(f, "13", 3));
+    prg_timers_advance(f->timers, 0);
+    script_answer(&f->script, expect_patch(f, NULL), 200, answer_as(f, "14", 4));
+}
+
+static void a_field_of_ours_is_taken_over_and_that_is_told(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, "force=false"), 409, conflict(f, ".spec.paused", "kubectl-edit"));
+    struct prg_call *call = expect_patch(f, "force=true");
+    assert_non_null(prg_json_at(body_of(f, call), "spec", "paused"));
+    script_answer(&f->script, call, 200, answer_as(f, "5", 2));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+    assert_string_equal(f->outcome.taken_over, ".spec.paused (kubectl-edit)");
+}
+
+static void a_field_of_others_is_left_to_them(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, "force=false"), 409,
+                  conflict(f, ".spec.replicas", "kube-controller-manager"));
+    struct prg_call *call = expect_patch(f, "force=true");
+    assert_json_text(&f->arena, prg_json_get(body_of(f, call), "spec"), "{'paused':false}");
+    script_answer(&f->script, call, 200, answer_as(f, "5", 1));
+    assert_string_equal(f->outcome.taken_over, "");
+    apply(f, json_of(&f->arena, DEPLOYMENT), stored_as(f, "6", 1)); // and not asked for each time
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+}
+
+static void a_fight_over_a_field_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i <= 5; i++) {
+        apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+        if (i == 0)
+            answer_discovery(f);
+        prg_timers_advance(f->timers, 1000);
+        script_answer(&f->script, expect_patch(f, "force=false"), 409, conflict(f, ".spec.paused", "rival"));
+        if (i < 5)
+            script_answer(&f->script, expect_patch(f, "force=true"), 200, answer_as(f, "5", 1));
+    }
+    assert_int_equal(f->outcome.result, PRG_WRITE_FAILED);
+    assert_int_equal(f->outcome.retry, PRG_RETRY_SLOWLY);
+    assert_error_has(&f->outcome.err,
+                     "apply apps/Deployment n/d: taken over 5 times in ten minutes and each time changed "
+                     "back: .spec.paused (rival)");
+    // After the window it is tried again.
+    prg_timers_advance(f->timers, 10 * 60 * 1000);
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, "force=false"), 409, conflict(f, ".spec.paused", "rival"));
+    script_answer(&f->script, expect_patch(f, "force=true"), 200, answer_as(f, "5", 1));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+}
+
+static void refusals_say_why_and_when_to_try_again(void **state)
+{
+    static const struct {
+        int status;
+        const char *body, *error;
+        enum prg_code code;
+        enum prg_write_retry retry;
+    } cases[] = {
+        {409, "{'kind':'Status','reason':'Conflict','message':'the object has been modified'}",
+         "409 Conflict: the object", PRG_CONFLICT, PRG_RETRY_SOON},
+        {422, "{'kind':'Status','reason':'Invalid','message':'spec.x: bad'}", "422 Invalid: spec.x: bad", PRG_INVALID,
+         PRG_RETRY_ON_CHANGE},
+        {400, "{'kind':'Status','reason':'BadRequest','message':'strict'}", "400 BadRequest", PRG_INVALID,
+         PRG_RETRY_ON_CHANGE},
+        {403, "{'kind':'Status','reason':'Forbidden','message':'cannot patch resource deployments'}",
+         "cannot patch resource deployments", PRG_IO, PRG_RETRY_SLOWLY},
+        {403,
+         "{'kind':'Status','reason':'Forbidden','message':'going','details':{'causes':[{'reason':'NamespaceTerminating'"
+         "}]}}",
+         "going", PRG_IO, PRG_RETRY_ON_CHANGE},
+        {413, "", "413: no reason given", PRG_LIMIT, PRG_RETRY_ON_CHANGE},
+        {500, "{'kind':'Status','message':'webhook'}", "webhook", PRG_IO, PRG_RETRY_SOON},
+        {503, "overloaded", "503: overloaded", PRG_IO, PRG_RETRY_SOON},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+        if (i == 0)
+            answer_discovery(f);
+        prg_timers_advance(f->timers, 0);
+        script_answer_later(&f->script, expect_patch(f, NULL), cases[i].status, cases[i].body, i == 7 ? 7000 : 0);
+        assert_int_equal(f->outcome.result, PRG_WRITE_FAILED);
+        assert_int_equal(f->outcome.err.code, cases[i].code);
+        assert_error_has(&f->outcome.err, "apply apps/Deployment n/d: the server answers ");
+        assert_error_has(&f->outcome.err, cases[i].error);
+        assert_int_equal(f->outcome.retry, cases[i].retry);
+        assert_false(f->outcome.is_unknown);
+    }
+    assert_int_equal(f->outcome.retry_after_ms, 7000);
+}
+
+static void an_answer_that_is_lost_leaves_it_open_whether_it_was_done(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    script_fault(&f->script, expect_patch(f, NULL), 0, PRG_FAULT_CUT);
+    assert_true(f->outcome.is_unknown);
+    assert_int_equal(f->outcome.retry, PRG_RETRY_SOON);
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    prg_timers_advance(f->timers, 0);
+    script_fault(&f->script, expect_patch(f, NULL), 0, PRG_FAULT_CONNECT);
+    assert_false(f->outcome.is_unknown);
+}
+
+static void kinds_that_the_server_lacks_are_named(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, "{'apiVersion':'apps/v1','kind':'Gadget','metadata':{'name':'g','namespace':'n'}}"),
+          NULL);
+    answer_discovery(f);
+    assert_int_equal(f->outcome.err.code, PRG_NOTFOUND);
+    assert_error_has(&f->outcome.err, "the server has no kind Gadget of apps/v1");
+    assert_int_equal(f->outcome.retry, PRG_RETRY_SLOWLY);
+    apply(f, json_of(&f->arena, "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'g'}}"), NULL);
+    prg_timers_advance(f->timers, 0);
+    assert_error_has(&f->outcome.err, "needs a metadata.namespace");
+    apply(f, json_of(&f->arena, "{'kind':'Deployment'}"), NULL);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.err.code, PRG_INVALID);
+}
+
+// ---- leading ----
+
+static void nothing_is_sent_by_a_replica_that_does_not_lead(void **state)
+{
+    struct fixture *f = *state;
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    f->is_leader = false; // lost while discovery was asked
+    answer_discovery(f);
+    script_expect_none(&f->script);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.count, 1);
+    assert_error_has(&f->outcome.err, "not sent: this replica does not lead");
+    assert_false(f->outcome.is_unknown);
+}
+
+static void a_halt_ends_all_writes_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome first = {0}, second = {0};
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &first);
+    answer_discovery(f);
+    expect_patch(f, NULL);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &second);
+    prg_client_halt(f->client);
+    assert_int_equal(first.count, 1);
+    assert_true(first.is_unknown);
+    assert_int_equal(second.count, 1);
+    assert_false(second.is_unknown);
+    assert_error_has(&second.err, "given up: this replica does not lead any more");
+    script_expect_none(&f->script);
+    assert_int_equal(prg_client_open(f->client), 0);
+}
+
+static void a_write_may_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_write *write =
+        prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &f->outcome);
+    prg_write_cancel(write);
+    answer_discovery(f);
+    assert_int_equal(f->outcome.count, 0);
+    script_expect_none(&f->script);
+}
+
+// ---- status ----
+
+static void patch_is(struct fixture *f, const char *before, const char *after, const char *const *owned,
+                     const char *want)
+{
+    cJSON *patch = NULL;
+    struct prg_error err = {0};
+    cJSON *stored = prg_json_object(&f->arena);
+    if (before)
+        prg_json_set(&f->arena, stored, "status", json_of(&f->arena, before));
+    assert_ok(prg_client_status_patch(&f->arena, stored, json_of(&f->arena, after), owned, &patch, &err), &err);
+    if (want)
+        assert_json_text(&f->arena, patch, want);
+    else
+        assert_null(patch);
+}
+
+static void a_status_patch_holds_only_what_changes(void **state)
+{
+    struct fixture *f = *state;
+    patch_is(f, NULL, "{'a':1}", NULL, "{'a':1}");
+    patch_is(f, "{'a':1,'b':2}", "{'a':1,'c':3}", NULL, "{'b':null,'c':3}");
+    patch_is(f, "{'a':1}", "{'a':1}", NULL, NULL);
+}
+
+static void conditions_of_others_stay(void **state)
+{
+    static const char *const owned[] = {"Ready", "Old", NULL};
+    struct fixture *f = *state;
+    const char *before =
+        "{'conditions':[{'type':'Ready','status':'False'},{'type':'Theirs','status':'True'},{'type':'Old',"
+        "'status':'True'}]}";
+    patch_is(f, before, "{'conditions':[{'type':'New','status':'True'},{'type':'Ready','status':'True'}]}", owned,
+             "{'conditions':[{'type':'Ready','status':'True'},{'type':'Theirs','status':'True'},{'type':'New','status':"
+             "'True'}]}");
+    // Without a list of ours only those that we name are ours.
+    patch_is(f, before, "{'conditions':[{'type':'Ready','status':'True'}]}", NULL,
+             "{'conditions':[{'type':'Ready','status':'True'},{'type':'Theirs','status':'True'},{'type':'Old','status':"
+             "'True'}]}");
+    patch_is(f, before, "{'conditions':[{'type':'Old','status':'True'},{'type':'Ready','status':'False'}]}", owned,
+             NULL); // another order is no change
+}
+
+static void a_status_is_written_for_the_version_that_was_read(void **state)
+{
+    struct fixture *f = *state;
+    prg_client_set_status(f->client, stored_as(f, "7", 1), json_of(&f->arena, "{'x':2}"), NULL, on_written,
+                          &f->outcome);
+    answer_discovery(f);
+    struct prg_call *call = expect_patch(f, NULL);
+    assert_string_equal(call->request.path, "/apis/apps/v1/namespaces/n/deployments/d/status?fieldManager=perigee");
+    assert_string_equal(call->request.content_type, "application/merge-patch+json");
+    assert_json_text(&f->arena, body_of(f, call), "{'metadata':{'uid':'u','resourceVersion':'7'},'status':{'x':2}}");
+    script_answer(&f->script, call, 200, answer_as(f, "8", 1));
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+
+    prg_client_set_status(f->client, stored_as(f, "8", 1), json_of(&f->arena, "{'x':1}"), NULL, on_written,
+                          &f->outcome);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+    script_expect_none(&f->script);
+}
+
+// ---- delete ----
+
+static void a_deletion_names_the_object_that_it_means(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"apps", "Deployment", "n", "d"};
+    static const struct {
+        int status;
+        const char *body;
+        enum prg_write_result result;
+    } cases[] = {{200, "{'kind':'Status'}", PRG_WRITE_DELETED},
+                 {404, "{'kind':'Status','reason':'NotFound'}", PRG_WRITE_UNCHANGED},
+                 {409, "{'kind':'Status','reason':'Conflict','message':'uid'}", PRG_WRITE_FAILED}};
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        prg_client_delete(f->client, "apps/v1", &key, "u", "7", on_written, &f->outcome);
+        if (i == 0)
+            answer_discovery(f);
+        prg_timers_advance(f->timers, 0);
+        struct prg_call *call = script_expect(&f->script, "DELETE", "/apis/apps/v1/namespaces/n/deployments/d", NULL);
+        assert_json_text(
+            &f->arena, body_of(f, call),
+            "{'apiVersion':'v1','kind':'DeleteOptions','propagationPolicy':'Background','preconditions':{'uid'"
+            ":'u','resourceVersion':'7'}}");
+        script_answer(&f->script, call, cases[i].status, cases[i].body);
+        assert_int_equal(f->outcome.result, cases[i].result);
+    }
+    assert_int_equal(f->outcome.err.code, PRG_CONFLICT);
+    assert_error_has(&f->outcome.err, "delete apps/Deployment n/d: ");
+}
+
+static void a_kind_that_is_gone_has_nothing_to_delete(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"serving.knative.dev", "Service", "n", "d"};
+    prg_client_delete(f->client, "serving.knative.dev/v1", &key, "u", NULL, on_written, &f->outcome);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/serving.knative.dev/v1", NULL), 404, "");
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(kinds_are_found_once_for_all_who_ask),
+        TEST(what_is_missing_is_asked_for_again_later),
+        TEST(a_server_that_cannot_be_asked_is_an_error_and_old_answers_stay),
+        TEST(an_apply_sends_the_intent_as_ours),
+        TEST(what_the_server_sets_is_not_applied),
+        TEST(an_intent_in_place_is_not_sent_again),
+        TEST(a_field_of_ours_is_taken_over_and_that_is_told),
+        TEST(a_field_of_others_is_left_to_them),
+        TEST(a_fight_over_a_field_is_given_up),
+        TEST(refusals_say_why_and_when_to_try_again),
+        TEST(an_answer_that_is_lost_leaves_it_open_whether_it_was_done),
+        TEST(kinds_that_the_server_lacks_are_named),
+        TEST(nothing_is_sent_by_a_replica_that_does_not_lead),
+        TEST(a_halt_ends_all_writes_at_once),
+        TEST(a_write_may_be_cancelled),
+        TEST(a_status_patch_holds_only_what_changes),
+        TEST(conditions_of_others_stay),
+        TEST(a_status_is_written_for_the_version_that_was_read),
+        TEST(a_deletion_names_the_object_that_it_means),
+        TEST(a_kind_that_is_gone_has_nothing_to_delete),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
