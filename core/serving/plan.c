@@ -75,9 +75,19 @@ static const char *short_text(struct prg_arena *arena, const cJSON *node)
                                : prg_arena_printf(arena, "%s of %zu bytes", prg_json_type_name(node), strlen(text));
 }
 
+// What Go writes for a field that nobody has set: it comes and goes without a meaning.
+static bool is_nothing(const cJSON *node)
+{
+    if (prg_json_is_object(node) || prg_json_is_array(node))
+        return !node->child;
+    return !node || prg_json_is_null(node) || (prg_json_is_string(node) && prg_json_text_length(node) == 0);
+}
+
 static void note_change(const struct prg_diff_entry *entry, void *ctx)
 {
     struct default_trace *t = ctx;
+    if (is_nothing(entry->from) && is_nothing(entry->to))
+        return;
     struct prg_arena *arena = t->s->arena;
     struct default_change change = {prg_arena_printf(arena, "%s%s", t->prefix, entry->pointer), "changed", NULL};
     if (!entry->from)

@@ -76,6 +76,13 @@ static void defaulting_is_traced_by_pointer(void **state)
     assert_string_equal(entry->decision, "default");
     assert_non_null(px_traced(px->plan, "/spec/predictor/onnx", "removed"));
     done(px);
+    px = planned("{'annotations': {}}", "{'predictor': {'model': {'modelFormat': {'name': 'onnx'}, 'env': null}}}",
+                 NULL);
+    for (entry = px->plan->trace_first; entry; entry = entry->next) // what Go fills in by itself is no decision
+        if (prg_text_equal(entry->decision, "default"))
+            assert_string_not_equal(entry->reason, "\"\"");
+    assert_null(px_traced(px->plan, "/spec/predictor/model/env", "removed"));
+    done(px);
 }
 
 static void origins_tell_layer_by_layer(void **state)
