@@ -195,7 +195,8 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
             return prg_fail(err, PRG_NOTFOUND, "no InferenceService%s%s",
                             options->ns ? " in namespace " : " among the objects", options->ns ? options->ns : "");
     }
-    qsort(subjects.keys, subjects.count, sizeof(*subjects.keys), compare_keys);
+    if (subjects.count > 1)
+        qsort(subjects.keys, subjects.count, sizeof(*subjects.keys), compare_keys);
     *ret = subjects.keys;
     *ret_count = subjects.count;
     return PRG_OK;

@@ -2,6 +2,7 @@
 // summary.c: a plan in a few words, and its trace for people.
 #include "controller/summary.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "object/meta.h"
@@ -55,11 +56,11 @@ static const char *gpu_text(struct prg_plan *plan, const cJSON *head, const cJSO
         prg_json_int64(prg_json_at(worker, "spec", "replicas"), &worker_replicas);
         worker_gpus = gpus_of(pod_spec_of(worker));
     }
-    int64_t total = head_gpus * replicas + worker_gpus * (worker ? worker_replicas : 0);
+    int64_t of_heads = head_gpus * replicas;
     if (worker)
-        return prg_arena_printf(plan->arena, "%lld (%lld + %lldx%lld)", (long long)total,
-                                (long long)(head_gpus * replicas), (long long)worker_replicas, (long long)worker_gpus);
-    return prg_arena_printf(plan->arena, "%lld", (long long)total);
+        return prg_arena_printf(plan->arena, "%" PRId64 " (%" PRId64 " + %" PRId64 "x%" PRId64 ")",
+                                of_heads + worker_gpus * worker_replicas, of_heads, worker_replicas, worker_gpus);
+    return prg_arena_printf(plan->arena, "%" PRId64, of_heads);
 }
 
 static const char *objects_text(struct prg_plan *plan)

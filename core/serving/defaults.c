@@ -156,8 +156,8 @@ static int default_component(struct defaulting *d, const char *component, struct
 }
 
 // Models need no API access, so their pods get no token unless the configuration or the service asks for it. A section
-// that is absent says nothing, which counts as false (Go's zero value). Without any ConfigMap nothing is configured, and
-// the service stays as it is.
+// that is absent says nothing, which counts as false (Go's zero value). Without any ConfigMap nothing is configured,
+// and the service stays as it is.
 static int default_token(struct defaulting *d, struct prg_error *err)
 {
     static const char *const components[] = {"predictor", "transformer", "explainer"};

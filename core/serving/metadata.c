@@ -192,6 +192,7 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
         nodes[count] = node;
         values[count++] = (struct prg_label_value){c->layers[i].name, text ? text : ""};
     }
+    prg_require(count > 0); // the key comes from one of the layers
     const char *winner = values[count - 1].layer;
     // What is fixed holds the objects together; no policy is asked about it.
     if (c->is_resolved && !prg_text_equal(winner, "fixed")) {

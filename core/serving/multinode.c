@@ -321,7 +321,7 @@ static int make_metadata(struct prg_serving *s, const cJSON *runtime_worker, con
 static int find_topology(struct prg_serving *s, const struct prg_runtime_choice *runtime, const struct sizes *sizes,
                          const struct prg_workload *w, struct prg_topology *ret, struct prg_error *err)
 {
-    struct demand head, worker;
+    struct demand head = {0}, worker = {0};
     int rc =
         find_demand(s, prg_json_item(prg_json_get(w->pod_spec, "containers"), 0), w->annotations, "head", &head, err);
     if (rc == PRG_OK)

@@ -423,7 +423,7 @@ static int set_range_variables(struct execution *x, const struct node *node, siz
 {
     const struct pipe *pipe = node->pipe;
     const struct value *given[2] = {pipe->variable_count == 2 ? key : element, element};
-    for (unsigned i = 0; i < pipe->variable_count; i++) {
+    for (unsigned i = 0; i < pipe->variable_count && i < PRG_COUNT(given); i++) {
         if (!pipe->is_assign) {
             x->variables[base + i].value = *given[i];
             continue;

@@ -428,7 +428,7 @@ static int parse_pipe(struct parser *p, const char *context, bool is_range, enum
         case TOKEN_VARIABLE:
         case TOKEN_LEFT_PAREN:
             rc = parse_command(p, &command);
-            if (rc == PRG_OK) {
+            if (rc == PRG_OK && command) {
                 *last = command;
                 last = &command->next;
             }
@@ -584,7 +584,7 @@ int template_parse(struct template_run *run, struct node **ret)
 {
     struct tokens tokens;
     struct parser p = {.run = run, .arena = run->arena, .variables = {"$"}, .variable_count = 1};
-    enum list_end end;
+    enum list_end end = END_OF_TEXT;
     size_t offset = 0;
     if (run->length > TEMPLATE_MAX_SOURCE) {
         return prg_fail(run->err, PRG_LIMIT, "a container with placeholders may have %u bytes, this one has %zu",

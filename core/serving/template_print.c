@@ -168,7 +168,7 @@ static int put_items_by_verb(struct template_run *run, size_t offset, const stru
     const cJSON *item = value->node ? value->node->child : NULL;
     int rc = PRG_OK;
     prg_strbuf_puts(out, is_map ? "map[" : "[");
-    for (size_t i = 0; i < count && rc == PRG_OK; i++) {
+    for (size_t i = 0; i < count && (is_map || item) && rc == PRG_OK; i++) {
         if (i)
             prg_strbuf_putc(out, ' ');
         if (is_map) {

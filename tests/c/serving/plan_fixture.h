@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "object/meta.h"
 #include "kserve_image.h"
 #include "kserve_rules.h"
+#include "object/meta.h"
 #include "serving/context.h"
 #include "serving/plan.h"
 #include "serving/podspec.h"

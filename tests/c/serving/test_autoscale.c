@@ -65,25 +65,21 @@ static void hpa_metrics_come_from_the_list_or_from_the_scale_target(void **state
              "memory", "{'type': 'Utilization', 'averageUtilization': 70}") "]}}",
          "[" METRIC("cpu", "{'type': 'Utilization', 'averageUtilization': 80}") "," METRIC(
              "memory", "{'type': 'Utilization', 'averageUtilization': 70}") "]"},
-        {"{'autoScaling': {'metrics': [" METRIC(
+        {"{'autoScaling': {'metrics': [" METRIC("memory", "{'type': 'Utilization'}") "," METRIC(
              "memory",
-             "{'type': 'Utilization'}") "," METRIC("memory",
-                                                   "{'type': "
-                                                   "'AverageValu"
-                                                   "e', "
-                                                   "'averageValu"
-                                                   "e': "
-                                                   "'2048Mi'}") "," METRIC("memory",
-                                                                           "{'type': 'AverageValue', 'averageValue': "
-                                                                           "5}") "," METRIC("memory",
-                                                                                            "{'type': "
-                                                                                            "'AverageValue"
-                                                                                            "'}") "," METRIC("memory",
-                                                                                                             "{'type':"
-                                                                                                             " 'Value'"
-                                                                                                             ", "
-                                                                                                             "'value':"
-                                                                                                             " '1'}") "]}}",
+             "{'type': "
+             "'AverageValu"
+             "e', "
+             "'averageValu"
+             "e': "
+             "'2048Mi'}") "," METRIC("memory", "{'type': 'AverageValue', 'averageValue': "
+                                               "5}") "," METRIC("memory", "{'type': "
+                                                                          "'AverageValue"
+                                                                          "'}") "," METRIC("memory", "{'type':"
+                                                                                                     " 'Value'"
+                                                                                                     ", "
+                                                                                                     "'value':"
+                                                                                                     " '1'}") "]}}",
          "[" METRIC("memory", "{'type': 'Utilization'}") "," METRIC(
              "memory",
              "{'type': 'AverageValue', 'averageValue': "
