@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES, MODULES and SPECS.
+# Writes OUTPUT (a C file for core/policy/builtin.h) from the Lua files in the lists POLICIES, MODULES, METAS and
+# SPECS.
 function(embed table files)
   list(SORT files)
   set(rows "")
@@ -24,6 +25,8 @@ embed(policies "${POLICIES}")
 string(APPEND text "const size_t prg_builtin_policy_count = ${count};\n\n")
 embed(modules "${MODULES}")
 string(APPEND text "const size_t prg_builtin_module_count = ${count};\n\n")
+embed(metas "${METAS}")
+string(APPEND text "const size_t prg_builtin_meta_count = ${count};\n\n")
 embed(specs "${SPECS}")
 string(APPEND text "const size_t prg_builtin_spec_count = ${count};\n")
 file(WRITE "${OUTPUT}" "${text}")

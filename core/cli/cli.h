@@ -15,7 +15,8 @@ struct prg_cli_options {   // every option of every command; a command's table s
     struct prg_vec limits; // const char *, "steps=N"
     const char *store, *policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
-    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage;
+    const char *random, *faults, *rounds;
+    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals;
     char **args; // what is left
     int arg_count;
 };

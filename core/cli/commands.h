@@ -9,6 +9,8 @@ extern const struct prg_command prg_command_eval;
 extern const struct prg_command prg_command_test;
 extern const struct prg_command prg_command_policies;
 extern const struct prg_command prg_command_simulate;
+extern const struct prg_command prg_command_check;
+extern const struct prg_command prg_command_types;
 extern const struct prg_command prg_command_version;
 extern const struct prg_command prg_command_completion;
 

@@ -14,6 +14,8 @@ const struct prg_command *const prg_commands[] = {
     &prg_command_test,
     &prg_command_policies,
     &prg_command_simulate,
+    &prg_command_check,
+    &prg_command_types,
     &prg_command_version,
     &prg_command_completion,
     NULL,

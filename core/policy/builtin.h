@@ -14,5 +14,7 @@ extern const struct prg_builtin prg_builtin_policies[]; // by name
 extern const size_t prg_builtin_policy_count;
 extern const struct prg_builtin prg_builtin_modules[];
 extern const size_t prg_builtin_module_count;
+extern const struct prg_builtin prg_builtin_metas[]; // lua/stdlib/meta: declarations for editors
+extern const size_t prg_builtin_meta_count;
 extern const struct prg_builtin prg_builtin_specs[]; // lua/spec: the test library
 extern const size_t prg_builtin_spec_count;

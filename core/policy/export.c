@@ -14,6 +14,23 @@ void prg_policy_each_shipped(void (*visit)(const char *name, const char *text, s
         visit(prg_builtin_policies[i].name, prg_builtin_policies[i].text, prg_builtin_policies[i].length, ctx);
 }
 
+static void visit_library(const char *folder, const struct prg_builtin *files, size_t count,
+                          void (*visit)(const char *path, const char *text, size_t length, void *ctx), void *ctx)
+{
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        prg_strbuf_clear(&path);
+        prg_strbuf_printf(&path, "%s/%s.lua", folder, files[i].name);
+        visit(path.text, files[i].text, files[i].length, ctx);
+    }
+}
+
+void prg_policy_each_library(void (*visit)(const char *path, const char *text, size_t length, void *ctx), void *ctx)
+{
+    visit_library("meta", prg_builtin_metas, prg_builtin_meta_count, visit, ctx);
+    visit_library("perigee", prg_builtin_modules, prg_builtin_module_count, visit, ctx);
+}
+
 enum standing { STANDING_ABSENT, STANDING_SAME, STANDING_DIFFERENT };
 
 static int compare_with_file(const char *path, const struct prg_builtin *policy, enum standing *ret,

@@ -38,6 +38,12 @@ prg_policy_set_revision(const struct prg_policy_set *set); // 16 hex digits, of 
 void prg_policy_set_each_file(const struct prg_policy_set *set,
                               void (*visit)(const char *policy, const char *file, bool shipped, void *ctx), void *ctx);
 
+// Asks `before` of runtime_selection about every pair: ret[i * count + j] is whether candidates[i] comes before
+// candidates[j]. In a plan (between begin and end of the decider), about accepted candidates; for `perigee check`.
+int prg_policy_set_before(struct prg_policy_set *set, const struct prg_runtime_request *request,
+                          struct prg_candidate *const *candidates, size_t count, bool *ret,
+                          struct prg_policy_source *source, struct prg_error *err) PRG_MUST_USE;
+
 // The shipped policies, built into the binary. Writes them to folder (made when missing); refuses to overwrite a file
 // that differs unless force.
 int prg_policy_export(const char *folder, bool force, struct prg_error *err) PRG_MUST_USE;

@@ -356,3 +356,49 @@ int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct 
         rc = ask_choose(&c, ret, 0, err);
     return rc == PRG_OK ? take_choice(&c, ret, err) : rc;
 }
+
+// ---- every pair, for the check that `before` is an order ----
+
+struct pairs {
+    struct choosing choosing; // the views in it are those of the candidates, in their order
+    bool *before;
+};
+
+static int pairs_protected(lua_State *L)
+{
+    struct pairs *pairs = lua_touserdata(L, 1);
+    struct choosing *c = &pairs->choosing;
+    lua_settop(L, 0);
+    luaL_checkstack(L, 20, "policy");
+    prg_policy_file_push_table(L, c->file);
+    prg_view_push_eager(L, c->request);
+    lua_createtable(L, (int)c->count, 0);
+    prg_policy_file_push_field(L, c->file, SLOT_TABLE, PRG_FN_BEFORE);
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t j = 0; j < c->count; j++)
+            pairs->before[i * c->count + j] = is_before(L, c, i, j);
+    return 0;
+}
+
+int prg_policy_set_before(struct prg_policy_set *set, const struct prg_runtime_request *request,
+                          struct prg_candidate *const *candidates, size_t count, bool *ret,
+                          struct prg_policy_source *source, struct prg_error *err)
+{
+    struct pairs pairs = {.choosing = {.set = set, .count = count, .asked = SIZE_MAX}, .before = ret};
+    struct choosing *c = &pairs.choosing;
+    if (!set->context)
+        return prg_fail(err, PRG_POLICY, "policy runtime_selection was asked outside a plan");
+    struct prg_arena *arena = set->context->arena;
+    c->file = prg_set_find(set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_BEFORE, 0, NULL);
+    prg_require(c->file);
+    c->request = request_tree(arena, request);
+    c->views = prg_arena_array(arena, cJSON *, count ? count : 1);
+    for (size_t i = 0; i < count; i++)
+        c->views[i] = candidate_tree(arena, candidates[i]);
+    prg_set_fill_source(c->file, PRG_FN_BEFORE, source);
+    if (prg_vm_call(prg_set_vm(set, c->file), pairs_protected, &pairs, err) == PRG_OK)
+        return PRG_OK;
+    if (c->asked < count)
+        prg_wrap(err, "candidate '%s'", candidates[c->asked]->name);
+    return prg_set_wrap(c->file, PRG_FN_BEFORE, err);
+}

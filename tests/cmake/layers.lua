@@ -16,18 +16,23 @@ local MODULES = {
   { name = "learning", uses = { "base", "json", "object", "plan", "policy/decision.h" } },
   { name = "simulate", uses = { "base", "json", "object", "plan", "policy/decision.h", "learning" } },
   { name = "stdlib", uses = { "base", "json", "object", "plan", "policy", "serving", "learning" } },
+  {
+    name = "check",
+    uses = { "base", "json", "yaml", "object", "plan", "store", "policy", "serving", "learning", "stdlib" },
+  },
   { name = "kube", uses = { "base", "json", "yaml", "object", "store" } },
   {
     name = "controller",
     uses = {
-      "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "kube",
+      "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
+      "kube",
     },
   },
   {
     name = "cli",
     uses = {
-      "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "kube",
-      "controller", "simulate",
+      "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
+      "kube", "controller", "simulate",
     },
   },
 }

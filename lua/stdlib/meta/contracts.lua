@@ -1,7 +1,15 @@
 ---@meta
 -- SPDX-License-Identifier: Apache-2.0
--- Types of what policies get and return; docs/policy-guide.md says what they mean.
+-- Types of what policies get and return; docs/policy-guide.md says what they mean. `perigee check` reads them too.
+-- The k8s.* classes are made from the schema tables: `perigee types DIR` writes them out.
 error("this file declares types for editors and is not run")
+
+--- An object of any kind.
+---@class k8s.Object
+---@field apiVersion string
+---@field kind string
+---@field metadata k8s.ObjectMeta
+---@field [string] any
 
 ---@class perigee.Match the entry of supportedModelFormats that fits
 ---@field name string
@@ -12,16 +20,16 @@ error("this file declares types for editors and is not run")
 ---@class perigee.Candidate
 ---@field name string
 ---@field scope "namespace"|"cluster"
----@field object perigee.View the ServingRuntime or ClusterServingRuntime
----@field spec perigee.View object.spec
+---@field object k8s.ServingRuntime the ServingRuntime or ClusterServingRuntime
+---@field spec k8s.ServingRuntimeSpec object.spec
 ---@field created string RFC 3339, or ""
 ---@field protocol integer lowest: v1 1, v2 2, grpc-v1 3, grpc-v2 4, none or unknown 5
 ---@field match? perigee.Match
 
 ---@class perigee.RuntimeRequest
----@field service perigee.View the InferenceService as defaulted
----@field namespace? perigee.View the Namespace object
----@field model perigee.View spec.predictor.model
+---@field service k8s.InferenceService as defaulted
+---@field namespace? k8s.Object the Namespace object
+---@field model k8s.ModelSpec spec.predictor.model
 ---@field format {name: string, version?: string}
 ---@field protocol string "v1" when the model names none
 ---@field protocol_given boolean
@@ -34,7 +42,7 @@ error("this file declares types for editors and is not run")
 ---@field server_type? string
 ---@field runtime_version? string
 ---@field gpus {resource: string, count: string}[] limits of the merged container, zeros included
----@field service perigee.View
+---@field service k8s.InferenceService
 
 ---@class perigee.GpuRequest
 ---@field resource string
@@ -46,8 +54,8 @@ error("this file declares types for editors and is not run")
 ---@field pipeline_parallel integer
 ---@field head perigee.GpuRequest
 ---@field worker perigee.GpuRequest
----@field service perigee.View
----@field runtime perigee.View
+---@field service k8s.InferenceService
+---@field runtime k8s.ServingRuntime
 
 ---@class perigee.Topology
 ---@field nodes integer
@@ -68,19 +76,19 @@ error("this file declares types for editors and is not run")
 ---@class perigee.AnnotationFilterPolicy
 ---@field api "annotation_filter/v1"
 ---@field options? table
----@field keep? fun(key: string, value: string, layer: string, service: perigee.View): boolean?, string?
+---@field keep? fun(key: string, value: string, layer: string, service: k8s.InferenceService): boolean?, string?
 
 ---@class perigee.LabelPriorityPolicy
 ---@field api "label_priority/v1"
 ---@field options? table
 ---@field layers? fun(part: "labels"|"annotations", target: "head"|"worker"): string[]
----@field resolve? fun(key: string, values: perigee.LabelValue[], part: string, service: perigee.View): string|false|nil
+---@field resolve? fun(key: string, values: perigee.LabelValue[], part: string, service: k8s.InferenceService): string|false|nil
 
 ---@class perigee.ContainerMergePolicy
 ---@field api "container_merge/v1"
 ---@field options? table
----@field args? fun(runtime: perigee.View?, service: perigee.View?, container: string): string[]?
----@field env? fun(name: string, runtime: perigee.View?, service: perigee.View?, container: string): table?
+---@field args? fun(runtime: string[]?, service: string[]?, container: string): string[]?
+---@field env? fun(name: string, runtime: k8s.EnvVar?, service: k8s.EnvVar?, container: string): table?
 
 ---@class perigee.ImagePolicy
 ---@field api "image/v1"
@@ -95,4 +103,66 @@ error("this file declares types for editors and is not run")
 ---@class perigee.ObjectPatchPolicy
 ---@field api "object_patch/v1"
 ---@field options? table
----@field patch? fun(object: perigee.View, service: perigee.View): table?
+---@field patch? fun(object: k8s.Object, service: k8s.InferenceService): table?
+
+---@class perigee.StagePod
+---@field name string
+---@field phase string "Pending", "Running", "Succeeded", "Failed", "Unknown"
+---@field node? string
+---@field created string RFC 3339
+---@field deleting boolean
+
+---@class perigee.StageCondition
+---@field stage string "Train", "Eval", "Deploy"
+---@field type string "" when there is none yet
+---@field data? table
+---@field reported boolean
+---@field since string
+
+---@class perigee.StageEvent
+---@field stage string
+---@field type string
+---@field at string
+---@field data? table
+
+---@class perigee.StageInput
+---@field job k8s.Object
+---@field condition perigee.StageCondition the latest
+---@field pod? perigee.StagePod the stage's
+---@field inference? perigee.StagePod
+---@field history perigee.StageEvent[]
+---@field hot_update boolean
+---@field now string
+
+---@class perigee.StageDecision
+---@field stage? string
+---@field type? string
+---@field actions? string[] "create_worker", "create_inference", "restart_inference", "record_node"
+---@field reason? string goes into the condition
+---@field note? string for `perigee why`
+---@field after? number seconds until it is asked again
+---@field data? table
+---@field keep? integer
+
+---@class perigee.StageReport
+---@field stage string
+---@field type string
+---@field data? table
+
+---@class perigee.IlStagePolicy
+---@field api "il_stage/v1"
+---@field options? table
+---@field transit? fun(input: perigee.StageInput): perigee.StageDecision?
+---@field report? fun(input: perigee.StageInput, report: perigee.StageReport): boolean?, string?
+
+--- The shipped policies, to be called by files that change a part of them.
+---@class perigee.shipped
+---@field annotation_filter perigee.AnnotationFilterPolicy
+---@field container_merge perigee.ContainerMergePolicy
+---@field il_stage perigee.IlStagePolicy
+---@field image perigee.ImagePolicy
+---@field label_priority perigee.LabelPriorityPolicy
+---@field multi_node perigee.MultiNodePolicy
+---@field object_patch perigee.ObjectPatchPolicy
+---@field runtime_selection perigee.RuntimeSelectionPolicy
+---@field [string] any files that `use` can switch to

@@ -13,7 +13,9 @@ error("this file declares types for editors and is not run")
 ---@class perigee
 ---@field null lightuserdata JSON null
 ---@field config perigee.View the effective configuration; inside functions only
----@field compat table<string, boolean> what is mended; inside functions only
+---@field compat perigee.Compat what is mended; inside functions only
+---@field shipped perigee.shipped
+---@field runtimes perigee.runtimes
 ---@field labels perigee.labels
 ---@field selectors perigee.selectors
 ---@field versions perigee.versions

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// folder.c: the files of a set: what loading says of them, and what their texts show.
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "check/check.h"
+
+enum { FILE_BYTES = 256 << 10 };
+
+struct file {
+    const char *path, *text; // text NULL: it cannot be read
+    size_t length;
+    bool is_lua, is_spec, is_broken; // broken: loading has said so
+};
+
+struct checking {
+    struct prg_arena arena;
+    struct prg_vec files; // struct file *
+    prg_check_visit_fn visit;
+    void *ctx;
+    struct prg_check_counts *counts;
+};
+
+static void report(struct checking *c, const struct prg_check_finding *finding)
+{
+    if (finding->is_warning)
+        c->counts->warnings++;
+    else
+        c->counts->errors++;
+    c->visit(finding, c->ctx);
+}
+
+static void on_text_finding(const struct prg_check_finding *finding, void *ctx)
+{
+    report(ctx, finding);
+}
+
+// ---- files ----
+
+static struct file *read_file(struct checking *c, const char *path)
+{
+    struct file *file = prg_arena_new(&c->arena, struct file);
+    FILE *stream = fopen(path, "rb");
+    file->path = path;
+    file->is_lua = prg_text_has_suffix(path, ".lua");
+    file->is_spec = prg_text_has_suffix(path, "_spec.lua");
+    if (!stream)
+        return file;
+    char *text = prg_arena_alloc(&c->arena, FILE_BYTES + 1);
+    size_t length = fread(text, 1, FILE_BYTES + 1, stream);
+    if (!ferror(stream) && length <= FILE_BYTES) {
+        text[length] = '\0';
+        file->text = text;
+        file->length = length;
+    }
+    fclose(stream);
+    return file;
+}
+
+static int compare_files(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+static int read_folder(struct checking *c, const char *folder, struct prg_error *err)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    if (!dir)
+        return prg_fail(err, PRG_IO, "%s: %s", folder, strerror(errno));
+    while ((entry = readdir(dir))) {
+        const char *name = entry->d_name;
+        if (name[0] == '.' || !(prg_text_has_suffix(name, ".lua") || strcmp(name, "policies.yaml") == 0))
+            continue;
+        const char *slash = prg_text_has_suffix(folder, "/") ? "" : "/";
+        prg_vec_push(&c->files, read_file(c, prg_arena_printf(&c->arena, "%s%s%s", folder, slash, name)));
+    }
+    closedir(dir);
+    prg_vec_sort(&c->files, compare_files, NULL);
+    if (c->files.count == 0)
+        return prg_fail(err, PRG_INVALID, "%s: no policies in it (files end in .lua)", folder);
+    return PRG_OK;
+}
+
+static struct file *find_file(const struct checking *c, const char *path, size_t length)
+{
+    for (size_t i = 0; i < c->files.count; i++) {
+        struct file *file = c->files.items[i];
+        if (strlen(file->path) == length && memcmp(file->path, path, length) == 0)
+            return file;
+    }
+    return NULL;
+}
+
+static const char *line_of(struct checking *c, const struct file *file, unsigned line)
+{
+    const char *at = file ? file->text : NULL, *stop;
+    for (unsigned n = 1; at && n < line; n++) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        return NULL;
+    stop = at + strcspn(at, "\r\n");
+    return prg_arena_strndup(&c->arena, at, (size_t)(stop - at));
+}
+
+// ---- what loading says ----
+
+// Reads ":LINE" or ":LINE:COLUMN" and the ": " behind it. The text behind, or NULL.
+static const char *read_place(const char *at, unsigned *line, unsigned *column)
+{
+    char *end;
+    *line = *column = 0;
+    if (*at != ':')
+        return NULL;
+    unsigned long number = strtoul(at + 1, &end, 10);
+    if (end == at + 1)
+        return at[1] == ' ' ? at + 2 : NULL;
+    *line = (unsigned)number;
+    if (end[0] == ':' && end[1] >= '0' && end[1] <= '9') {
+        *column = (unsigned)strtoul(end + 1, &end, 10);
+        return end[0] == ':' && end[1] == ' ' ? end + 2 : end;
+    }
+    return end[0] == ':' && end[1] == ' ' ? end + 2 : end;
+}
+
+// Characters of the word at a column of a line, at least 1.
+static unsigned word_width(const char *line, unsigned column)
+{
+    unsigned width = 0;
+    for (unsigned n = 1; line && *line && n < column; line++)
+        n += ((unsigned char)line[1] & 0xc0) != 0x80;
+    while (line && (line[width] == '_' || (line[width] >= '0' && line[width] <= '9') ||
+                    ((line[width] | 0x20) >= 'a' && (line[width] | 0x20) <= 'z')))
+        width++;
+    return width ? width : 1;
+}
+
+static void on_load_error(const char *text, void *ctx)
+{
+    struct checking *c = ctx;
+    struct prg_check_finding finding = {.file = "", .message = text, .rule = "contract"};
+    struct file *found = NULL;
+    for (const char *colon = strchr(text, ':'); colon && !found; colon = strchr(colon + 1, ':')) {
+        found = find_file(c, text, (size_t)(colon - text));
+        const char *message = found ? read_place(colon, &finding.line, &finding.column) : NULL;
+        if (!found)
+            continue;
+        found->is_broken = true;
+        finding.file = found->path;
+        finding.source = finding.line ? line_of(c, found, finding.line) : NULL;
+        finding.message = message ? message : text;
+        finding.width = finding.column && finding.source ? word_width(finding.source, finding.column) : 0;
+        if (strstr(finding.message, " near ") || strstr(finding.message, " expected"))
+            finding.rule = "syntax";
+    }
+    report(c, &finding);
+}
+
+// Policies that nobody could have meant: a file that answers no question.
+static void check_texts(struct checking *c)
+{
+    for (size_t i = 0; i < c->files.count; i++) {
+        const struct file *file = c->files.items[i];
+        c->counts->files++;
+        if (file->is_lua && file->text)
+            prg_check_text(file->path, file->text, file->length, file->is_spec ? PRG_CHECK_SPEC : PRG_CHECK_POLICY,
+                           on_text_finding, c);
+    }
+}
+
+int prg_check_folder(const char *folder, const struct prg_policy_limits *limits, prg_check_visit_fn visit, void *ctx,
+                     struct prg_check_counts *ret_counts, struct prg_policy_set **ret_set, struct prg_error *err)
+{
+    struct prg_check_counts counts = {0};
+    struct checking c = {.visit = visit, .ctx = ctx, .counts = &counts};
+    struct prg_policy_set *set = NULL;
+    struct prg_policy_options options = {.folder = folder, .limits = *limits, .without_specs = true};
+    struct prg_error ignored = {0};
+    options.report = on_load_error;
+    options.report_ctx = &c;
+    prg_arena_init(&c.arena);
+    prg_vec_init(&c.files);
+    int rc = read_folder(&c, folder, err);
+    if (rc == PRG_OK) {
+        bool is_good = prg_policy_set_load(&options, &set, &ignored) == PRG_OK;
+        prg_require(is_good || counts.errors > 0);
+        check_texts(&c);
+        *ret_counts = counts;
+        *ret_set = set;
+    }
+    prg_vec_release(&c.files);
+    prg_arena_release(&c.arena);
+    return rc;
+}
