@@ -152,8 +152,10 @@ static const char *order_of(const struct prg_schema *type)
 static bool is_listed(const char *order, const char *key)
 {
     size_t length = strlen(key);
+    if (length == 0) // found everywhere, and listed nowhere
+        return false;
     for (const char *p = order; (p = strstr(p, key)); p += length)
-        if ((p == order || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0') && length)
+        if ((p == order || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
             return true;
     return false;
 }
