@@ -280,6 +280,12 @@ cJSON *prg_convert(lua_State *L, int index, struct prg_arena *arena, enum prg_sh
 
 const cJSON *prg_convert_borrow(lua_State *L, int index, struct prg_arena *arena, const char *what)
 {
+    if (lua_type(L, index) == LUA_TSTRING) { // the usual argument, made without ado
+        size_t length;
+        const char *text = lua_tolstring(L, index, &length);
+        if (length < 256 && prg_utf8_prefix(text, length) == length)
+            return prg_json_stringn(arena, text, length);
+    }
     const cJSON *node = prg_view_node(L, index);
     return node ? node : prg_convert(L, index, arena, PRG_SHAPE_ANY, what);
 }

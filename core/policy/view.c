@@ -18,6 +18,8 @@ struct view {
     size_t count;    // lists: items, SIZE_MAX: not counted yet
 };
 
+enum { EAGER_INNER = 3 }; // members up to which an object inside an eager one is eager too
+
 static const char view_key;   // in metatables of views: true
 static const char number_key; // in the metatable of number views: true
 static const char null_value; // its address is perigee.null
@@ -94,31 +96,6 @@ void prg_view_push(lua_State *L, const cJSON *node)
         lua_pushboolean(L, prg_json_is_true(node));
         break;
     }
-}
-
-void prg_view_push_eager(lua_State *L, const cJSON *object)
-{
-    struct prg_vm *vm = prg_vm_of(L);
-    const cJSON *item;
-    luaL_checkstack(L, 6, "view");
-    push_userdata(L, object, vm->ref.object_meta);
-    lua_createtable(L, 0, 12); // a metatable of its own …
-    lua_rawgeti(L, LUA_REGISTRYINDEX, vm->ref.object_meta);
-    lua_pushnil(L);
-    while (lua_next(L, -2)) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, -5);
-    }
-    lua_pop(L, 1);
-    lua_createtable(L, 0, 12); // … whose __index is a table, which the VM looks into without a call
-    prg_json_each (item, object) {
-        lua_pushstring(L, item->string);
-        prg_view_push(L, item);
-        lua_rawset(L, -3);
-    }
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
 }
 
 // ---- asking ----
@@ -402,29 +379,59 @@ static int number_arithmetic(lua_State *L)
                  prg_json_number_text(prg_view_node(L, index)));
 }
 
-static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,
-                      int *ret_ref)
+static const luaL_Reg object_functions[] = {{"__index", object_index},
+                                            {"__len", object_len},
+                                            {"__pairs", object_pairs},
+                                            {"__newindex", view_newindex},
+                                            {"__eq", view_eq},
+                                            {"__tostring", view_text},
+                                            {NULL, NULL}};
+
+// Fills the metatable on top.
+static void fill_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key)
 {
-    lua_newtable(L);
-    luaL_setfuncs(L, functions, 0);
+    for (; functions->name; functions++) {
+        lua_pushcfunction(L, functions->func);
+        lua_setfield(L, -2, functions->name);
+    }
     lua_pushstring(L, name);
     lua_setfield(L, -2, "__name");
     lua_pushstring(L, type);
     lua_rawsetp(L, -2, &prg_base_type_key);
     lua_pushboolean(L, true);
     lua_rawsetp(L, -2, key);
+}
+
+void prg_view_push_eager(lua_State *L, const cJSON *object)
+{
+    const cJSON *item;
+    luaL_checkstack(L, 6, "view");
+    push_userdata(L, object, prg_vm_of(L)->ref.object_meta);
+    lua_createtable(L, 0, 9); // a metatable of its own …
+    fill_meta(L, object_functions + 1, "object", "table", &view_key);
+    lua_createtable(L, 0, (int)prg_json_count(object)); // … whose __index is a table, which the VM reads without a call
+    prg_json_each (item, object) {
+        lua_pushstring(L, item->string);
+        if (prg_json_is_object(item) && prg_json_count(item) <= EAGER_INNER)
+            prg_view_push_eager(L, item);
+        else
+            prg_view_push(L, item);
+        lua_rawset(L, -3);
+    }
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,
+                      int *ret_ref)
+{
+    lua_newtable(L);
+    fill_meta(L, functions, name, type, key);
     *ret_ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 void prg_view_open(lua_State *L)
 {
-    static const luaL_Reg object[] = {{"__index", object_index},
-                                      {"__len", object_len},
-                                      {"__pairs", object_pairs},
-                                      {"__newindex", view_newindex},
-                                      {"__eq", view_eq},
-                                      {"__tostring", view_text},
-                                      {NULL, NULL}};
     static const luaL_Reg array[] = {{"__index", array_index},
                                      {"__len", array_len},
                                      {"__pairs", array_pairs},
@@ -447,7 +454,7 @@ void prg_view_open(lua_State *L)
                                       {"__le", number_arithmetic},
                                       {NULL, NULL}};
     struct prg_vm *vm = prg_vm_of(L);
-    make_meta(L, object, "object", "table", &view_key, &vm->ref.object_meta);
+    make_meta(L, object_functions, "object", "table", &view_key, &vm->ref.object_meta);
     make_meta(L, array, "list", "table", &view_key, &vm->ref.array_meta);
     make_meta(L, number, "number view", "userdata", &number_key, &vm->ref.number_meta);
 }
