@@ -171,8 +171,8 @@ static void an_overlay_comes_before_the_shipped_file(void **state)
 {
     struct prg_arena *arena = *state;
     prg_auto_strbuf files = PRG_STRBUF_INIT;
-    char *folder = policy_folder(arena, "image.lua", "return { api = 'image/v1', _note = 1 }", "image_spec.lua",
-                                 "not Lua", ".hidden.lua", "not Lua", "README.md", "not Lua", NULL);
+    char *folder = policy_folder(arena, "image.lua", "return { api = 'image/v1', _note = 1 }", ".hidden.lua", "not Lua",
+                                 "README.md", "not Lua", NULL);
     struct prg_policy_set *set = load_set(folder);
     prg_policy_set_each_file(set, add_file, &files);
     assert_text_has(files.text, "image=/image.lua image=shipped/image.lua ");
