@@ -180,6 +180,24 @@ static void *refuse(struct prg_vm *vm, size_t size)
     return NULL;
 }
 
+// A refused allocation makes Lua collect everything and ask once more.
+static bool is_refused_in_test(struct prg_vm *vm)
+{
+    if (!vm->is_running || (!vm->stress.collect_every && !vm->stress.fail_at))
+        return false;
+    if (vm->stress.is_refused) {
+        vm->stress.is_refused = false;
+        if (vm->stress.count != vm->stress.fail_at)
+            return false;
+        trip(vm, PRG_TRIP_MEMORY);
+        return true;
+    }
+    vm->stress.count++;
+    vm->stress.is_refused = vm->stress.count == vm->stress.fail_at ||
+                            (vm->stress.collect_every && vm->stress.count % vm->stress.collect_every == 0);
+    return vm->stress.is_refused;
+}
+
 static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
 {
     struct prg_vm *vm = ud;
@@ -191,6 +209,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
         return NULL;
     }
     if (new_size > old_size) {
+        if (is_refused_in_test(vm))
+            return NULL;
         size_t grown = vm->used_bytes + (new_size - old_size);
         if (new_size > vm->limits.max_block_bytes || grown > vm->limits.max_memory_bytes)
             return refuse(vm, new_size);
@@ -323,6 +343,8 @@ static void begin_call(struct prg_vm *vm)
     vm->deadline_ns = prg_clock_monotonic_ns() + (int64_t)vm->limits.max_wall_ms * 1000000;
     vm->trip = PRG_TRIP_NONE;
     vm->refused_bytes = 0;
+    vm->stress.count = 0;
+    vm->stress.is_refused = false;
     vm->arena_start_bytes = vm->arena ? vm->arena->used_bytes : 0;
     vm->error_file[0] = vm->error_text[0] = '\0';
     vm->error_line = vm->function_line = 0;

@@ -61,6 +61,14 @@ struct prg_vm {
     size_t used_bytes, peak_bytes;
     size_t refused_bytes; // size of the allocation refused last, while Lua collects and asks again
 
+    // Set by tests only. Allocations of the call under way are numbered from 1.
+    struct {
+        size_t collect_every; // before each n-th allocation Lua collects all garbage; 0: never
+        size_t fail_at;       // the allocation that fails, as if the memory had ended; 0: none
+        size_t count;         // so far
+        bool is_refused;      // the allocation asked for now was refused once already
+    } stress;
+
     // The error of the call, filled by the message handler or at the trip.
     char error_file[512];
     int error_line; // 0: not known

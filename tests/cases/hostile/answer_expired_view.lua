@@ -1,0 +1,3 @@
+-- image 1: must be
+kept = request
+return kept

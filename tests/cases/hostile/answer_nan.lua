@@ -1,0 +1,2 @@
+-- object_patch 1: nan
+return { spec = { replicas = 0 / 0 } }

@@ -1,0 +1,2 @@
+-- object_patch 1: answer: must be a table with texts as keys
+return 'text'

@@ -1,0 +1,2 @@
+-- image 1: UTF-8
+return '\xff'

@@ -1,0 +1,2 @@
+-- image 1: NUL
+return 'a\0b'

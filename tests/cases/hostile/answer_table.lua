@@ -1,0 +1,2 @@
+-- image 1: must be
+return {}

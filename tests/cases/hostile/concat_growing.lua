@@ -1,0 +1,5 @@
+-- image 4: (limit steps)
+local s = ''
+while true do
+  s = s .. 'xxxxxxxxxxxxxxxx'
+end

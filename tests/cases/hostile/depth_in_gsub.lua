@@ -1,0 +1,6 @@
+-- image 3: C stack overflow
+local function f()
+  return (('x'):gsub('x', f))
+end
+f()
+while true do end

@@ -1,0 +1,2 @@
+-- image 2: xxx
+error(('x'):rep(100000))

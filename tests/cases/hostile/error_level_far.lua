@@ -1,0 +1,2 @@
+-- image 2: far
+error('far', 50)

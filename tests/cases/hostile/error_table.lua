@@ -1,0 +1,2 @@
+-- image 2: a table was raised as error
+error({ code = 1 })

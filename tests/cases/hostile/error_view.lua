@@ -1,0 +1,2 @@
+-- image 2: was raised as error
+error(request)

@@ -1,0 +1,3 @@
+-- image 3: (limit steps)
+::again::
+goto again

@@ -1,0 +1,3 @@
+-- image 3: (limit steps)
+setmetatable(_ENV, {})
+while true do end

@@ -1,0 +1,4 @@
+-- image 3: (limit steps)
+while true do
+  print('x')
+end

@@ -1,0 +1,2 @@
+-- image 2: (limit steps)
+repeat until false

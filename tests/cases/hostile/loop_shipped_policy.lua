@@ -1,0 +1,4 @@
+-- image 3: (limit steps)
+while true do
+  perigee.shipped.image.tag(image, request)
+end

@@ -1,0 +1,4 @@
+-- image 3: (limit steps)
+while true do
+  local _ = request == request.service
+end

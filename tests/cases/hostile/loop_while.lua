@@ -1,0 +1,2 @@
+-- image 2: (limit steps)
+while true do end

@@ -1,0 +1,5 @@
+-- image 4: (limit blockBytes)
+local t = {}
+for i = 1, 1e9 do
+  t['k' .. i] = true
+end

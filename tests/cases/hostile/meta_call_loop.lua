@@ -1,0 +1,3 @@
+-- image 2: (limit steps)
+local t = setmetatable({}, { __call = function(self) return self() end })
+return t()

@@ -1,0 +1,3 @@
+-- image 2: (limit steps)
+local t = setmetatable({}, { __concat = function() while true do end end })
+return t .. 'x'

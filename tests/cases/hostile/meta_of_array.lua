@@ -1,0 +1,2 @@
+-- image 2: takes no metatable
+setmetatable(perigee.array({}), {})

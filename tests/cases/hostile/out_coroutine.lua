@@ -1,0 +1,2 @@
+-- image 2: global 'coroutine'
+coroutine.wrap(function() while true do end end)()

@@ -1,0 +1,2 @@
+-- image 2: field 'dump'
+string.dump(print)

@@ -1,0 +1,2 @@
+-- image 2: global '_G'
+_G.string = nil

@@ -1,0 +1,2 @@
+-- image 2: global 'io'
+io.open('/etc/passwd')

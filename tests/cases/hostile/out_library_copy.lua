@@ -1,0 +1,4 @@
+-- image 4: xxx
+local _, t = pairs(string)
+t.rep = nil
+error(('x'):rep(3))

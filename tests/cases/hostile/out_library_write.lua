@@ -1,0 +1,2 @@
+-- image 2: 'string' is read-only
+string.rep = nil

@@ -1,0 +1,2 @@
+-- image 2: global 'load'
+load('return 1')()

@@ -1,0 +1,2 @@
+-- image 2: 'perigee.labels' is read-only
+perigee.labels.merge = nil

@@ -1,0 +1,2 @@
+-- image 2: read-only
+options.x = 1

@@ -1,0 +1,2 @@
+-- image 2: field 'pack'
+string.pack('i', 1)

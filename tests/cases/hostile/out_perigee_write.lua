@@ -1,0 +1,2 @@
+-- image 2: 'perigee' is read-only
+perigee.x = 1

@@ -1,0 +1,2 @@
+-- image 2: field 'random'
+math.random()

@@ -1,0 +1,2 @@
+-- image 2: global 'rawget'
+rawget(string, 'rep')

@@ -1,0 +1,2 @@
+-- image 2: global 'rawset'
+rawset(string, 'rep', print)

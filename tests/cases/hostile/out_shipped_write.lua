@@ -1,0 +1,2 @@
+-- image 2: read-only
+perigee.shipped.image.tag = nil

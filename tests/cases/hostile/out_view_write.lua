@@ -1,0 +1,2 @@
+-- image 2: views are read-only
+request.gpus[1] = 1

@@ -1,0 +1,2 @@
+-- image 2: (limit steps)
+return (('('):rep(100000)):find('%b()x')

@@ -1,0 +1,2 @@
+-- image 2: ends with '%'
+return ('a'):find('%')

@@ -1,0 +1,2 @@
+-- image 2: missing ']'
+return ('a'):find('[a')

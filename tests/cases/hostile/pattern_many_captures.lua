@@ -1,0 +1,2 @@
+-- image 2: too many captures
+return ('a'):find(('(a)'):rep(40))

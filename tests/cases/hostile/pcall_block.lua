@@ -1,0 +1,3 @@
+-- image 2: (limit blockBytes)
+pcall(string.rep, 'x', 1 << 20)
+return 'survived'

@@ -1,0 +1,2 @@
+-- image 2: out of range
+return select(-5, 1)

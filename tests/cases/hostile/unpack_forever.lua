@@ -1,0 +1,8 @@
+-- image 7: (limit steps)
+local t = {}
+for i = 1, 5000 do
+  t[i] = i
+end
+while true do
+  local _ = select('#', table.unpack(t))
+end

@@ -1,0 +1,5 @@
+-- image 4: (limit steps)
+local s = ('a'):rep(200000)
+while true do
+  utf8.len(s)
+end
