@@ -287,6 +287,7 @@ static int folder_set_status(struct prg_store *store, const struct prg_key *key,
     int rc = begin_write(c, err);
     if (rc != PRG_OK)
         return rc;
+    c->is_play_due = true; // a predictor that got ready has its route played
     if (slot->user || slot->status) {
         rc = prg_folder_write_status(c, slot, status, err);
     } else {

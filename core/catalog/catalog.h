@@ -41,7 +41,7 @@
 
 struct prg_catalog_options {
     const char *default_namespace; // for namespaced manifests without one; NULL: "default"
-    bool play_kubelet;             // rendered Deployments become available, pods run; at refresh
+    bool play_kubelet;             // rendered Deployments become available, pods run, routes get ready; at refresh
     int64_t (*now_ns)(void *ctx);  // for timestamps it makes; NULL: the wall clock
     void *now_ctx;
 };

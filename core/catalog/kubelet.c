@@ -245,9 +245,47 @@ static void play_knative(const struct play *play, struct prg_kubelet_play *ret)
     }
 }
 
+// ---- route ----
+
+static const cJSON *condition_of(const cJSON *object, const char *type)
+{
+    const cJSON *condition;
+    prg_json_each (condition, prg_json_at(object, "status", "conditions"))
+        if (prg_text_equal(prg_json_get_text(condition, "type"), type))
+            return condition;
+    return NULL;
+}
+
+// A ready predictor waits for whoever makes routes; a False of somebody stays.
+static bool is_route_awaited(const cJSON *service)
+{
+    const cJSON *predictor = condition_of(service, "PredictorReady"), *ingress = condition_of(service, "IngressReady");
+    return prg_text_equal(prg_json_get_text(predictor, "status"), "True") && ingress &&
+           prg_text_equal(prg_json_get_text(ingress, "status"), "Unknown");
+}
+
+static void play_route(const struct play *play, struct prg_kubelet_play *ret)
+{
+    cJSON *condition;
+    ret->status = prg_json_copy(play->arena, prg_json_get(play->object, "status"));
+    prg_json_each (condition, prg_json_get(ret->status, "conditions")) {
+        if (!prg_text_equal(prg_json_get_text(condition, "type"), "IngressReady"))
+            continue;
+        prg_json_set_string(play->arena, condition, "status", "True");
+        prg_json_set_string(play->arena, condition, "lastTransitionTime", play->now);
+        prg_json_remove(condition, "reason");
+        prg_json_remove(condition, "message");
+    }
+}
+
 // ---- all ----
 
-enum runner { RUNS_NOT, RUNS_DEPLOYMENT, RUNS_KNATIVE, RUNS_POD };
+enum runner { RUNS_NOT, RUNS_DEPLOYMENT, RUNS_KNATIVE, RUNS_POD, RUNS_ROUTE };
+
+bool prg_kubelet_routes(const struct prg_key *key)
+{
+    return strcmp(key->group, "serving.kserve.io") == 0 && strcmp(key->kind, "InferenceService") == 0;
+}
 
 static enum runner runner_of(const struct prg_key *key)
 {
@@ -255,6 +293,8 @@ static enum runner runner_of(const struct prg_key *key)
         return RUNS_DEPLOYMENT;
     if (strcmp(key->group, "serving.knative.dev") == 0 && strcmp(key->kind, "Service") == 0)
         return RUNS_KNATIVE;
+    if (prg_kubelet_routes(key))
+        return RUNS_ROUTE;
     return !*key->group && strcmp(key->kind, "Pod") == 0 ? RUNS_POD : RUNS_NOT;
 }
 
@@ -269,6 +309,8 @@ static bool is_played(enum runner runner, const cJSON *object)
     int64_t observed = 0;
     if (runner == RUNS_POD)
         return prg_json_get(status, "phase") != NULL;
+    if (runner == RUNS_ROUTE)
+        return !is_route_awaited(object);
     (void)prg_json_get_int64(status, "observedGeneration", &observed);
     return prg_json_count(status) && observed >= prg_meta_generation(object);
 }
@@ -286,6 +328,8 @@ void prg_kubelet_play(struct prg_arena *arena, const struct prg_key *key, const 
         play_deployment(&play, ret);
     else if (runner == RUNS_KNATIVE)
         play_knative(&play, ret);
+    else if (runner == RUNS_ROUTE)
+        play_route(&play, ret);
     else
         ret->status = running_status(&play, prg_json_get(object, "spec"));
 }

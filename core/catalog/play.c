@@ -20,7 +20,8 @@ static void play_gather(struct play_pass *play)
     const struct prg_map_entry *entry;
     for (size_t i = 0; (entry = prg_map_next(&c->slots, &i));) {
         struct prg_folder_slot *slot = entry->value;
-        if (!slot->rendered || slot->user || !prg_kubelet_runs(&slot->key))
+        bool is_routed = prg_kubelet_routes(&slot->key);
+        if ((is_routed ? !slot->user : !slot->rendered || slot->user) || !prg_kubelet_runs(&slot->key))
             continue;
         prg_vec_push(&play->slots, slot);
         const char *owner = prg_json_get_text(prg_owner_controller(slot->object), "uid");
@@ -91,7 +92,7 @@ static int play_write_status(struct play_pass *play, struct prg_folder_slot *slo
     struct prg_catalog *c = play->pass->c;
     struct prg_folder_content content = {0};
     prg_sync_mark_changed(play->pass, slot);
-    if (slot->status)
+    if (slot->status || slot->user)
         return prg_folder_write_status(c, slot, status, err);
     cJSON *tree = prg_json_copy(&content.arena, slot->rendered->tree);
     prg_json_set(&content.arena, tree, "status", prg_json_copy(&content.arena, status));
@@ -104,7 +105,7 @@ static int play_slot(struct play_pass *play, struct prg_folder_slot *slot, struc
     prg_auto_arena arena = {0};
     struct prg_kubelet_play result;
     int rc = PRG_OK;
-    if (!slot->rendered) // a pod that went with its owner's last template
+    if (!slot->rendered && !slot->user) // a pod that went with its owner's last template
         return PRG_OK;
     prg_kubelet_play(&arena, &slot->key, slot->object, prg_folder_now_ns(play->pass->c), &result);
     if (!result.status)

@@ -61,12 +61,15 @@ class Once(Folder):
         self.once()
         self.assertEqual(self.deployment(), "")
 
-    def test_play_kubelet_reaches_available(self):
+    def test_play_kubelet_reaches_ready_and_rests(self):
+        out, _ = self.once("--play-kubelet")
+        self.assertRegex(out, r"iris .*True")
+        conditions = {c["type"]: c["status"] for c in self.read_status("iris")["conditions"]}
+        self.assertEqual(conditions, {"IngressReady": "True", "PredictorReady": "True", "Ready": "True"})
+        self.assertEqual(self.read_status("iris")["modelStatus"]["states"]["targetModelState"], "Loaded")
+        before = {p: os.stat(p).st_mtime_ns for p in self.files()}
         self.once("--play-kubelet")
-        status = json.dumps(self.read_status("iris"))
-        self.assertIn('"PredictorReady"', status)
-        ready = [c for c in self.read_status("iris")["conditions"] if c["type"] == "PredictorReady"]
-        self.assertEqual(ready[0]["status"], "True")
+        self.assertEqual({p: os.stat(p).st_mtime_ns for p in self.files()}, before)
 
     def read_status(self, name):
         path = self.path("demo", ".perigee", "status", "serving.kserve.io", "InferenceService", "default", name + ".yaml")

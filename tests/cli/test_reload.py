@@ -116,7 +116,7 @@ class Reload(Controller):
         os.rename(self.path("next"), self.path("set"))
         lines = [json.loads(line) for line in self.logged("image.lua:1:")]
         self.assertEqual(len(lines), 1)
-        self.assertEqual(lines[0]["msg" if "msg" in lines[0] else "message"], "policy set refused, the last good one stays")
+        self.assertEqual(lines[0]["message"], "policy set refused, the last good one stays")
         for part in ("image.lua:1:", "did you mean 'topology'", "policies.yaml:1:", "did you mean 'image'"):
             self.assertIn(part, lines[0]["errors"])
         self.assertRegex(lines[0]["active"], r"^[0-9a-f]{16}$")

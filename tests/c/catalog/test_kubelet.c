@@ -237,6 +237,33 @@ static void users_workloads_and_other_kinds_are_left_alone(void **state)
     assert_null(prg_json_get(get(f, "", "Service", "ns", "s"), "status"));
 }
 
+#define SERVICE(predictor, ingress)                                                                                    \
+    "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: i, namespace: ns}\nspec: {}\n"    \
+    "status:\n  conditions:\n  - {type: IngressReady, status: \"" ingress "\", reason: Why}\n"                         \
+    "  - {type: PredictorReady, status: \"" predictor "\"}\n"
+
+static void the_route_of_a_ready_predictor_gets_ready(void **state)
+{
+    static const struct {
+        const char *manifest, *want;
+    } rows[] = {{SERVICE("True", "Unknown"), "True"},
+                {SERVICE("Unknown", "Unknown"), "Unknown"},
+                {SERVICE("True", "False"), "False"}};
+    struct folder *f = *state;
+    for (size_t i = 0; i < PRG_COUNT(rows); i++) {
+        write_file(f, "i.yaml", rows[i].manifest);
+        open_folder_with_kubelet(f);
+        refresh(f);
+        const cJSON *ingress = condition(get(f, "serving.kserve.io", "InferenceService", "ns", "i"), "IngressReady");
+        assert_string_equal(prg_json_get_text(ingress, "status"), rows[i].want);
+        assert_int_equal(prg_json_get(ingress, "reason") == NULL, i == 0);
+        refresh(f);
+        assert_changed(f, "");
+        if (has_file(f, ".perigee/status"))
+            remove_path(f, ".perigee/status");
+    }
+}
+
 static void without_the_option_nothing_runs(void **state)
 {
     struct folder *f = *state;
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test(traffic_of_a_knative_service_is_answered_target_by_target),
         FOLDER_TEST(a_rendered_pod_runs),
         FOLDER_TEST(users_workloads_and_other_kinds_are_left_alone),
+        FOLDER_TEST(the_route_of_a_ready_predictor_gets_ready),
         FOLDER_TEST(without_the_option_nothing_runs),
         cmocka_unit_test(the_same_object_and_time_give_the_same_answer),
         cmocka_unit_test(odd_workloads_do_no_harm),
