@@ -47,7 +47,9 @@ static bool is_word_at(const struct prg_source *source, size_t at, const char *w
 struct prg_source_place prg_source_find(const struct prg_source *source, const char *word, char next)
 {
     size_t length = strlen(word);
-    for (size_t at = 0; length && at + length <= source->length; at++) {
+    const char *found = source->text, *end = source->text + source->length;
+    while (length && (found = memmem(found, (size_t)(end - found), word, length))) {
+        size_t at = (size_t)(found++ - source->text);
         if (!is_word_at(source, at, word, length))
             continue;
         size_t after = at + length;
