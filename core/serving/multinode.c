@@ -54,6 +54,8 @@ static int find_size(struct prg_serving *s, const cJSON *runtime_worker, const c
         rc = read_size(s, service_worker, key, "/spec/predictor/workerSpec", ret, &where, err);
     if (rc == PRG_OK && *ret < 1 && prg_mended(s->compat, PRG_COMPAT_gpu_kinds))
         return prg_fail(err, PRG_INVALID, "%s is %lld; it must be 1 or more", where, (long long)*ret);
+    if (rc == PRG_OK && (*ret > INT32_MAX || *ret < INT32_MIN))
+        return prg_fail(err, PRG_INVALID, "%s is %lld; that is beyond any cluster", where, (long long)*ret);
     return rc;
 }
 
@@ -76,6 +78,9 @@ static int find_demand(struct prg_serving *s, const cJSON *container, const cJSO
     if (is_mended && other && ret->count != 0)
         return prg_fail(err, PRG_INVALID, "the %s asks for %s and for %s; a model runs on GPUs of one kind", node,
                         ret->resource, other);
+    if (ret->count > INT32_MAX || ret->count < (is_mended ? 0 : INT32_MIN))
+        return prg_fail(err, PRG_INVALID, "the %s asks for %lld %s; there is no such node", node, (long long)ret->count,
+                        ret->resource);
     return PRG_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "serving/defaults.h"
 #include "serving/outcome.h"
 #include "serving/patch.h"
+#include "serving/podspec.h"
 #include "serving/predictor.h"
 #include "serving/typecheck.h"
 #include "json/diff.h"
@@ -35,16 +36,6 @@ struct run {
 
 // ---- before anything else ----
 
-static void tag_untagged(cJSON *node, unsigned origin)
-{
-    cJSON *item;
-    if (prg_json_origin(node) == PRG_ORIGIN_NONE)
-        prg_json_tag_one(node, origin);
-    if (prg_json_is_object(node) || prg_json_is_array(node))
-        prg_json_each (item, node)
-            tag_untagged(item, origin);
-}
-
 // Of spec.predictor the model's own part counts as the service's, the rest as the predictor's: pod fields, labels,
 // scaling.
 static void tag_service(cJSON *service)
@@ -53,9 +44,9 @@ static void tag_service(cJSON *service)
     if (prg_json_is_object(predictor))
         prg_json_each (item, predictor) {
             if (!prg_text_equal(item->string, "model"))
-                tag_untagged(item, PRG_ORIGIN_PREDICTOR);
+                prg_podspec_tag(item, PRG_ORIGIN_PREDICTOR);
         }
-    tag_untagged(service, PRG_ORIGIN_SERVICE);
+    prg_podspec_tag(service, PRG_ORIGIN_SERVICE);
 }
 
 // What defaulting changed, to be told in the order of the pointers, however the service was written.
@@ -378,6 +369,10 @@ static void run_predictor(struct prg_serving *s)
         finish_status(s);
     } else {
         set_failed_condition(&r, &err);
+        // Conditions have the original's texts; the error of the plan says which runtime it is about, too.
+        if (err.code != PRG_POLICY && r.choice.name && strcmp(r.failure, "RuntimeNotSelected") != 0)
+            prg_wrap(&err, "with %s %s", r.choice.is_cluster ? "ClusterServingRuntime" : "ServingRuntime",
+                     r.choice.name);
         prg_outcome_error(s, r.failure, &err);
     }
     prg_error_clear(&err);

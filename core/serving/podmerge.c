@@ -295,6 +295,18 @@ static int normal_sides(struct prg_arena *arena, const struct prg_schema *schema
     return PRG_OK;
 }
 
+// The strategic merge, whose error says which of the two sides has the bad place.
+static int apply(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *base, const cJSON *patch,
+                 cJSON **ret, struct prg_error *err)
+{
+    cJSON *ignored;
+    int rc = prg_strategic_apply(arena, schema, base, patch, ret, err);
+    if (rc == PRG_OK)
+        return PRG_OK;
+    bool is_patch = prg_strategic_apply(arena, schema, patch, patch, &ignored, NULL) != PRG_OK;
+    return prg_wrap(err, "%s", is_patch ? "service" : "runtime");
+}
+
 int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime,
                                 const cJSON *service, cJSON **ret, struct prg_error *err)
 {
@@ -311,7 +323,7 @@ int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_
     remove_grpc_service(base, patch);
     if (prg_mended(options->compat, PRG_COMPAT_replace_exclusive))
         replace_in_container(base, patch);
-    rc = prg_strategic_apply(arena, &prg_schema_container, base, patch, &merged, err);
+    rc = apply(arena, &prg_schema_container, base, patch, &merged, err);
     if (rc != PRG_OK)
         return rc;
     const char *name = prg_json_get_text(merged, "name");
@@ -342,7 +354,7 @@ int prg_podspec_merge(struct prg_arena *arena, const struct prg_merge_options *o
     prg_podspec_tag(containers, PRG_ORIGIN_SERVICE);
     if (prg_mended(options->compat, PRG_COMPAT_replace_exclusive))
         replace_in_pod_spec(base, patch);
-    rc = prg_strategic_apply(arena, &prg_schema_pod_spec, base, patch, &merged, err);
+    rc = apply(arena, &prg_schema_pod_spec, base, patch, &merged, err);
     if (rc != PRG_OK)
         return rc;
     if (containers)
