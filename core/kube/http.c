@@ -413,14 +413,12 @@ static void set_connection(struct prg_call *call, const struct prg_auth *auth)
 {
     const struct prg_http *http = call->http;
     CURL *easy = call->easy;
-    long version = http->options.is_http2_plain ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
-                   : http->options.no_http2     ? CURL_HTTP_VERSION_1_1
-                                                : CURL_HTTP_VERSION_2TLS;
+    long version = http->options.no_http2 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS;
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
     // Wait for a shared HTTP/2 connection rather than open one's own. Not where there can be none: libcurl would let a
     // second watch wait for the end of the first.
     bool may_share = prg_text_has_prefix(http->config->server, "https://") && version == CURL_HTTP_VERSION_2TLS;
-    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, may_share || http->options.is_http2_plain ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, may_share ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);

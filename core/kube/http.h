@@ -20,12 +20,11 @@ struct prg_http;
 
 struct prg_http_options { // zeroed: defaults
     const char *user_agent;
-    double rate;         // requests per second, 0: 20; below 0: no limit
-    unsigned burst;      // 0: 30
-    bool no_http2;       // as client-go's DISABLE_HTTP2
-    bool is_http2_plain; // HTTP/2 without TLS or asking: for tests
-    uint64_t retry_ms;   // before a broken GET is sent again, 0: a second
-    size_t max_bytes;    // of an answer kept in memory, 0: 64 MiB
+    double rate;       // requests per second, 0: 20; below 0: no limit
+    unsigned burst;    // 0: 30
+    bool no_http2;     // as client-go's DISABLE_HTTP2
+    uint64_t retry_ms; // before a broken GET is sent again, 0: a second
+    size_t max_bytes;  // of an answer kept in memory, 0: 64 MiB
 };
 
 struct prg_http_counts {

@@ -112,6 +112,17 @@ static void begin_value(struct prg_split *s, enum stage stage, struct prg_strbuf
         prg_strbuf_clear(keep);
 }
 
+// None of eight bytes is a quote, a backslash or a control character.
+static bool is_plain(const char *at)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    uint64_t quotes = word ^ (ones * '"'), slashes = word ^ (ones * '\\');
+    uint64_t low = (word - ones * 0x20) & ~word, quote = (quotes - ones) & ~quotes, slash = (slashes - ones) & ~slashes;
+    return ((low | quote | slash) & tops) == 0;
+}
+
 enum scan { SCAN_MORE, SCAN_DONE, SCAN_BAD };
 
 // Moves *at over bytes of a value up to its end or the end of the piece.
@@ -126,6 +137,8 @@ static enum scan scan_value(struct prg_split *s, const char *bytes, size_t lengt
                 break;
             i++;
         }
+        while (s->in_string && length - i >= 8 && is_plain(bytes + i))
+            i += 8;
         while (i < length && !(classes[(unsigned char)bytes[i]] & stop))
             i++;
         *at = i;

@@ -2,8 +2,10 @@
 // test_http.c: the transport against a scripted server on loopback, with a clock moved by hand.
 #include "kube/http.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "server.h"
@@ -27,13 +29,20 @@ struct call { // what came of one
 
 struct fixture {
     uv_loop_t loop;
+    uv_timer_t pulse; // so that uv_run returns when only a timer had something to do
     struct prg_timers *timers;
     struct server *server;
     struct prg_kube_config config;
     struct prg_http *http;
     struct prg_arena arena;
+    char folder[64];
     struct call call, other;
 };
+
+static void on_pulse(uv_timer_t *pulse)
+{
+    (void)pulse;
+}
 
 static int setup(void **state)
 {
@@ -41,8 +50,12 @@ static int setup(void **state)
     int64_t wall_ns;
     assert_true(prg_clock_parse("2026-06-01T00:00:00Z", &wall_ns));
     assert_int_equal(uv_loop_init(&f->loop), 0);
+    uv_timer_init(&f->loop, &f->pulse);
+    uv_timer_start(&f->pulse, on_pulse, 1, 1);
     f->timers = prg_timers_new_manual(BEGIN_MS, wall_ns);
     f->config = (struct prg_kube_config){.source = "test", .context = "", .cluster = "c", .user = "u", .ns = "default"};
+    strcpy(f->folder, "/tmp/perigee-http-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
     prg_strbuf_init(&f->call.data);
     prg_strbuf_init(&f->other.data);
     *state = f;
@@ -64,11 +77,15 @@ static int teardown(void **state)
     struct fixture *f = *state;
     prg_http_close(f->http);
     server_close(f->server);
+    uv_close((uv_handle_t *)&f->pulse, NULL);
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&f->loop), 0);
     prg_timers_free(f->timers);
     call_clear(&f->call);
     call_clear(&f->other);
+    unlink(prg_arena_printf(&f->arena, "%s/token", f->folder));
+    unlink(prg_arena_printf(&f->arena, "%s/ca.crt", f->folder));
+    assert_int_equal(rmdir(f->folder), 0);
     prg_arena_release(&f->arena);
     free(f);
     return 0;
@@ -686,6 +703,140 @@ static void a_client_certificate_is_shown(void **state)
     pki_free(&p);
 }
 
+// ---- credentials ----
+
+static const char *put_file(struct fixture *f, const char *name, const char *text)
+{
+    const char *path = prg_arena_printf(&f->arena, "%s/%s", f->folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+static void a_token_that_is_refused_is_read_again(void **state)
+{
+    struct fixture *f = *state;
+    f->config.token_file = put_file(f, "token", "old");
+    begin(f, NULL, NULL);
+    server_answer(f->server, 1, "GET", "/x", 401, "", "{}", SERVER_KEEP);
+    server_answer(f->server, 1, "GET", "/x", 200, "", "{}", SERVER_KEEP);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_int_equal(f->call.status, 401); // told to the caller, who tries again
+    put_file(f, "token", "new");
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_non_null(strstr(server_seen(f->server, 0)->head, "Authorization: Bearer old\r\n"));
+    assert_non_null(strstr(server_seen(f->server, 1)->head, "Authorization: Bearer new\r\n"));
+}
+
+static void without_a_credential_nothing_is_sent(void **state)
+{
+    struct fixture *f = *state;
+    f->config.token_file = prg_arena_printf(&f->arena, "%s/missing", f->folder);
+    begin(f, NULL, NULL);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_int_equal(f->call.fault, PRG_FAULT_CREDENTIAL);
+    assert_error_has(&f->call.err, "missing: cannot be read");
+    assert_int_equal(f->server->connection_count, 0);
+}
+
+static void a_password_is_sent_as_basic_authentication(void **state)
+{
+    struct fixture *f = *state;
+    f->config.username = "ann";
+    f->config.password = "pw";
+    begin(f, NULL, NULL);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_non_null(strstr(server_seen(f->server, 0)->head, "Authorization: Basic YW5uOnB3\r\n"));
+}
+
+static void a_rotated_ca_is_taken_up_when_a_handshake_fails(void **state)
+{
+    struct fixture *f = *state;
+    struct pki old = pki_new("IP:127.0.0.1", false), new = pki_new("IP:127.0.0.1", false);
+    f->config.ca_file = put_file(f, "ca.crt", old.ca->cert);
+    begin(f, old.tls, NULL);
+    server_answer(f->server, 9, "GET", "/x", 200, "Connection: close\r\n", "yes", SERVER_CLOSE);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_string_equal(f->call.body, "yes");
+    f->server->tls = new.tls; // as after a rotation
+    put_file(f, "ca.crt", new.ca->cert);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_int_equal(f->call.fault, PRG_FAULT_TLS); // the file is read every five minutes only
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_string_equal(f->call.body, "yes");
+    pki_free(&old);
+    pki_free(&new);
+}
+
+static void a_changed_ca_opens_new_connections(void **state)
+{
+    struct fixture *f = *state;
+    struct pki p = pki_new("IP:127.0.0.1", false);
+    f->config.ca_file = put_file(f, "ca.crt", p.ca->cert);
+    begin(f, p.tls, NULL);
+    server_answer(f->server, 9, "GET", "/x", 200, "", "yes", SERVER_KEEP);
+    for (int i = 0; i < 2; i++) {
+        get(f, &f->call, "/x");
+        run_until_done(f, &f->call);
+    }
+    assert_int_equal(f->server->connection_count, 1);
+    put_file(f, "ca.crt", prg_arena_printf(&f->arena, "%s%s", p.ca->cert, p.other_ca->cert));
+    prg_timers_advance(f->timers, 300000);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_string_equal(f->call.body, "yes");
+    assert_int_equal(f->server->connection_count, 2);
+    pki_free(&p);
+}
+
+// ---- proxies and compression ----
+
+// {"a":1}
+static const char zipped[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x4a\x54\xb2\x32\xac\x05\x00\xaf\xac\x1b\x56\x07\x00\x00\x00";
+#define ZIPPED (sizeof(zipped) - 1)
+
+// Answers path with the first `length` bytes of the compressed text, as if they were all.
+static void answer_zipped(struct fixture *f, const char *path, size_t length)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    prg_strbuf_printf(&text, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n", length);
+    prg_strbuf_add(&text, zipped, length);
+    server_answer_raw(f->server, "GET", path, text.text, text.length, SERVER_KEEP);
+}
+
+static void a_proxy_is_used_and_distant_answers_come_compressed(void **state)
+{
+    struct fixture *f = *state;
+    f->config.server = "http://api.example";
+    begin(f, NULL, NULL);
+    f->config.proxy_url = prg_arena_printf(&f->arena, "http://127.0.0.1:%d", f->server->port);
+    answer_zipped(f, "http://api.example/x", ZIPPED);
+    get(f, &f->call, "/x");
+    run_until_done(f, &f->call);
+    assert_string_equal(f->call.body, "{\"a\":1}");
+    assert_non_null(strstr(server_seen(f->server, 0)->head, "Accept-Encoding: gzip\r\n"));
+    // Broken in the middle, it is no answer.
+    answer_zipped(f, "http://api.example/broken", 14);
+    get(f, &f->call, "/broken");
+    run_until_done(f, &f->call);
+    assert_true(f->call.fault != PRG_FAULT_NONE || strcmp(f->call.body, "{\"a\":1}") != 0);
+    static const char garbage[] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello";
+    server_answer_raw(f->server, "GET", "http://api.example/garbage", garbage, sizeof(garbage) - 1, SERVER_KEEP);
+    get(f, &f->call, "/garbage");
+    run_until_done(f, &f->call);
+    assert_int_equal(f->call.fault, PRG_FAULT_PROTOCOL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -716,6 +867,12 @@ int main(void)
         TEST(the_server_is_checked_against_its_ca),
         TEST(the_name_in_the_certificate_counts),
         TEST(a_client_certificate_is_shown),
+        TEST(a_token_that_is_refused_is_read_again),
+        TEST(without_a_credential_nothing_is_sent),
+        TEST(a_password_is_sent_as_basic_authentication),
+        TEST(a_rotated_ca_is_taken_up_when_a_handshake_fails),
+        TEST(a_changed_ca_opens_new_connections),
+        TEST(a_proxy_is_used_and_distant_answers_come_compressed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
