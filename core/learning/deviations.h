@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// deviations.h: where learning jobs are planned otherwise than by the original. docs/compatibility.md is generated from this table, and
-// tests/cases/deviations/list.txt names the recorded cases in which it shows. There is no switch: each mends a crash, a loss, an answer that
-// hangs on chance, a swallowed error, a wrong Secret or an object that an API server refuses.
+// deviations.h: where learning jobs are planned otherwise than by the original. docs/compatibility.md is generated from
+// this table, and tests/cases/deviations/list.txt names the recorded cases in which it shows. There is no switch: each
+// mends a crash, a loss, an answer that hangs on chance, a swallowed error, a wrong Secret or an object that an API
+// server refuses.
 #pragma once
 
 // X(name, kind, original, perigee)

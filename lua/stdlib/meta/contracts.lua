@@ -116,13 +116,16 @@ error("this file declares types for editors and is not run")
 ---@field stage string "Train", "Eval", "Deploy"
 ---@field type string "" when there is none yet
 ---@field data? table
----@field reported boolean
+---@field reported boolean by an edge node
+---@field reason? string
 ---@field since string
 
 ---@class perigee.StageEvent
 ---@field stage string
 ---@field type string
 ---@field at string
+---@field reported boolean
+---@field reason? string
 ---@field data? table
 
 ---@class perigee.StageInput
@@ -135,14 +138,14 @@ error("this file declares types for editors and is not run")
 ---@field now string
 
 ---@class perigee.StageDecision
----@field stage? string
+---@field stage? string of the new condition; without stage and type none is written
 ---@field type? string
----@field actions? string[] "create_worker", "create_inference", "restart_inference", "record_node"
+---@field actions? string[] "create_worker", "create_inference", "restart_inference", "record_node", "delete_worker"
 ---@field reason? string goes into the condition
 ---@field note? string for `perigee why`
 ---@field after? number seconds until it is asked again
----@field data? table
----@field keep? integer
+---@field data? table goes into the condition
+---@field keep? integer conditions kept; older ones go, but for the last data of each stage and type
 
 ---@class perigee.StageReport
 ---@field stage string

@@ -23,6 +23,7 @@ error("this file declares types for editors and is not run")
 ---@field flags perigee.flags
 ---@field json perigee.json
 ---@field explain perigee.explain
+---@field times perigee.times
 ---@field podspec perigee.podspec
 ---@field placeholders perigee.placeholders
 ---@field image perigee.image
