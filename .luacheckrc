@@ -31,6 +31,8 @@ files["lua/policies"] = { std = "sandbox+policy" }
 files["lua/stdlib/perigee"] = { std = "sandbox" }
 -- The test library of the sandbox, run with its C functions as argument.
 files["lua/spec"] = { std = "sandbox", max_line_length = 120 }
+files["examples/policies"] = { std = "sandbox+policy" }
+files["examples/policies/*/*_spec.lua"] = { std = "lua54+busted" }
 files["tests/lua"] = { std = "lua54+busted" }
 -- Adapters that run in the binary.
 files["tests/lua/golden"] = { std = "sandbox", read_globals = { "input" }, max_line_length = false }

@@ -1,4 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
+local native = ...
+
 --- Resource quantities ("500m", "2Gi", 3), exact. The basic functions are C
 --- (core/policy/natives.c); a quantity is a text or a number, results are texts as an API server
 --- prints them. What is not a quantity raises.
@@ -11,7 +13,6 @@
 ---@field is_zero fun(quantity: string|number): boolean
 ---@field is_valid fun(quantity: any): boolean
 ---@field canonical fun(quantity: string|number): string
-local native = ...
 local M = {}
 
 --- The sum of a list; "0" of an empty one.

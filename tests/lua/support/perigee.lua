@@ -76,6 +76,9 @@ local natives = {
     end,
   },
   quantity = {
+    is_valid = function(value)
+      return (pcall(quantity, value))
+    end,
     is_zero = function(value)
       return quantity(value) == 0
     end,
@@ -179,17 +182,28 @@ function support.module(name)
   return assert(support.perigee()[name], "no module " .. name)
 end
 
---- The policy NAME of the folder in PERIGEE_POLICIES, else the shipped one, with `fields` laid over
---- its perigee; fields.options are its options.
+--- The first of these files that is there.
+local function first_file(paths)
+  for _, path in ipairs(paths) do
+    local file = io.open(path)
+    if file then
+      file:close()
+      return path
+    end
+  end
+  return paths[#paths]
+end
+
+--- The policy NAME of the spec's own folder, else of the folder in PERIGEE_POLICIES, else the
+--- shipped one, with `fields` laid over its perigee; fields.options are its options.
 function support.policy(name, fields)
   local environment = setmetatable({ perigee = support.perigee(fields) }, { __index = _G })
-  local path = (os.getenv("PERIGEE_POLICIES") or "lua/policies") .. "/" .. name .. ".lua"
-  local file = io.open(path)
-  if file then
-    file:close()
-  else
-    path = "lua/policies/" .. name .. ".lua"
-  end
+  local own = debug.getinfo(2, "S").source:match("^@(.*)/[^/]*$") or "."
+  local path = first_file({
+    own .. "/" .. name .. ".lua",
+    (os.getenv("PERIGEE_POLICIES") or "lua/policies") .. "/" .. name .. ".lua",
+    "lua/policies/" .. name .. ".lua",
+  })
   local policy = load_in(path, environment)
   environment.options = fields and fields.options or policy.options
   return policy
