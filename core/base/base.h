@@ -23,6 +23,18 @@ char *prg_xstrndup(const char *text, size_t length);
 #define prg_require(condition) ((condition) ? (void)0 : prg_require_failed(#condition, __FILE__, __LINE__))
 PRG_NORETURN void prg_require_failed(const char *condition, const char *file, int line);
 
+// Sums and products that stay at the nearest int64 when they do not fit.
+static inline int64_t prg_saturated_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+static inline int64_t prg_saturated_multiply(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : product;
+}
+
 // Text comparisons that accept NULL (NULL equals only NULL).
 bool prg_text_equal(const char *a, const char *b);
 bool prg_text_has_prefix(const char *text, const char *prefix);

@@ -38,7 +38,7 @@ struct prg_error {
     struct prg_error_frame frame[PRG_ERROR_FRAMES];
 };
 
-// Both return err->code. err may be NULL (then only the code is returned).
+// Both return err->code. err may be NULL: prg_fail then returns its code, prg_wrap, which knows none, PRG_INVALID.
 #ifndef __clang_analyzer__
 #define prg_fail(err, code, ...) prg_failed(prg_error_set((err), (code), __FILE__, __LINE__, __VA_ARGS__), (code))
 #define prg_wrap(err, ...) prg_error_wrap((err), __FILE__, __LINE__, __VA_ARGS__)

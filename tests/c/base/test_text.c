@@ -212,6 +212,20 @@ static void a_stolen_text_is_the_callers(void **state)
     prg_strbuf_release(&buf);
 }
 
+static void saturated_arithmetic_stays_at_the_nearest_end(void **state)
+{
+    (void)state;
+    assert_int_equal(prg_saturated_add(2, 3), 5);
+    assert_true(prg_saturated_add(INT64_MAX, 1) == INT64_MAX);
+    assert_true(prg_saturated_add(INT64_MIN, -1) == INT64_MIN);
+    assert_true(prg_saturated_add(INT64_MIN, INT64_MAX) == -1);
+    assert_int_equal(prg_saturated_multiply(-2, 3), -6);
+    assert_true(prg_saturated_multiply(INT64_MAX, 2) == INT64_MAX);
+    assert_true(prg_saturated_multiply(INT64_MIN, -1) == INT64_MAX);
+    assert_true(prg_saturated_multiply(INT64_MAX, -2) == INT64_MIN);
+    assert_int_equal(prg_saturated_multiply(INT64_MAX, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +237,7 @@ int main(void)
         cmocka_unit_test(texts_grow_and_keep_nul_bytes),
         cmocka_unit_test(printing_grows_to_any_length),
         cmocka_unit_test(a_stolen_text_is_the_callers),
+        cmocka_unit_test(saturated_arithmetic_stays_at_the_nearest_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
