@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // context.h: one serving plan under way; shared by the files of core/serving only. Order of work: plan.c.
 #pragma once
+#include "base/clock.h"
 #include "object/meta.h"
 #include "serving/plan.h"
 
@@ -20,11 +21,11 @@ struct prg_serving {
     const char *name, *ns;
     const char *predictor_name; // NAME-predictor
     enum prg_mode mode;
-    bool stopped;           // force-stop annotation on the service ("true", any case)
-    bool multi_node;        // spec.predictor.workerSpec is there
-    bool no_initializer;    // the runtime wants no storage initializer (storageHelper.disabled, when mended)
-    const char *error_text; // the whole text of an error that is too long for a prg_error; else NULL
-    char now[40];           // RFC 3339
+    bool stopped;             // force-stop annotation on the service ("true", any case)
+    bool multi_node;          // spec.predictor.workerSpec is there
+    bool no_initializer;      // the runtime wants no storage initializer (storageHelper.disabled, when mended)
+    const char *error_text;   // the whole text of an error that is too long for a prg_error; else NULL
+    char now[PRG_CLOCK_TEXT]; // RFC 3339
 };
 
 // The workload that the earlier steps have computed, ready to be rendered.
@@ -84,7 +85,7 @@ int prg_serving_storage_uris(struct prg_serving *s, cJSON *pod_spec, const cJSON
 // ---- modelconfig.c ----
 int prg_serving_model_config(struct prg_serving *s, struct prg_error *err) PRG_MUST_USE;
 
-// ---- raw.c: Standard mode: Deployment(s), Services, HPA / ScaledObject, collector; status from stored Deployments.
+// ---- raw.c: Standard mode: Deployment(s), Services, HPA / ScaledObject, collector; status from stored Deployments
 // ---- Adds to plan->objects and plan->deletes, and propagates status. Errors mean: ReconcileFailed.
 int prg_serving_raw(struct prg_serving *s, struct prg_workload *w, struct prg_error *err) PRG_MUST_USE;
 

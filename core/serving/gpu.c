@@ -175,21 +175,9 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b > 0 ? 1 : 0);
 }
 
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : product;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
-}
-
 static int64_t minus(int64_t a, int64_t b)
 {
-    return b == INT64_MIN ? plus(plus(a, INT64_MAX), 1) : plus(a, -b);
+    return b == INT64_MIN ? prg_saturated_add(prg_saturated_add(a, INT64_MAX), 1) : prg_saturated_add(a, -b);
 }
 
 // The worker's GPUs are known: as many nodes as it takes, or the head alone where it can hold all.
@@ -197,7 +185,7 @@ static struct prg_topology with_worker_gpus(int64_t total, int64_t head, int64_t
 {
     int64_t nodes = divide_up(total, worker);
     if (head == 0)
-        head = minus(total, times(worker, minus(nodes, 1)));
+        head = minus(total, prg_saturated_multiply(worker, minus(nodes, 1)));
     else if (head > 0 && divide_up(total, head) == 1)
         nodes = 1;
     if (nodes == 1)
@@ -209,7 +197,8 @@ static struct prg_topology with_worker_gpus(int64_t total, int64_t head, int64_t
 static struct prg_topology with_head_gpus(int64_t total, int64_t head)
 {
     int64_t rest = minus(total, head);
-    return (struct prg_topology){.nodes = rest > 0 ? plus(rest, 1) : 1, .head_gpus = head, .worker_gpus = 1};
+    return (struct prg_topology){
+        .nodes = rest > 0 ? prg_saturated_add(rest, 1) : 1, .head_gpus = head, .worker_gpus = 1};
 }
 
 void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested, struct prg_topology *ret,
@@ -225,8 +214,8 @@ void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested
         *ret = (struct prg_topology){.nodes = total, .head_gpus = 1, .worker_gpus = 1};
         return;
     }
-    int64_t workers = times(found.worker_gpus, minus(found.nodes, 1));
-    if (total > plus(found.head_gpus, workers)) {
+    int64_t workers = prg_saturated_multiply(found.worker_gpus, minus(found.nodes, 1));
+    if (total > prg_saturated_add(found.head_gpus, workers)) {
         *ret_refusal = prg_arena_printf(arena,
                                         "the total required number of GPUs(%lld) is less than the number of GPUs "
                                         "assigned to the head node(%lld) + worker node(%lld)",

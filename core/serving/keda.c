@@ -19,12 +19,6 @@ static const char *quantity_text(struct prg_serving *s, const cJSON *node)
     return prg_json_is_number(node) ? prg_json_number_text(node) : "0";
 }
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = prg_json_get_text(object, key);
-    return text ? text : "";
-}
-
 // A trigger with empty metadata.
 static cJSON *new_trigger(struct prg_serving *s, const char *type, cJSON **ret_metadata)
 {
@@ -37,7 +31,7 @@ static cJSON *new_trigger(struct prg_serving *s, const char *type, cJSON **ret_m
 static cJSON *resource_trigger(struct prg_serving *s, const cJSON *resource)
 {
     const cJSON *target = prg_json_get(resource, "target");
-    const char *type = text_of(target, "type"), *name = text_of(resource, "name"), *value = "0";
+    const char *type = prg_render_text(target, "type"), *name = prg_render_text(resource, "name"), *value = "0";
     cJSON *metadata = NULL, *trigger = new_trigger(s, name, &metadata);
     int64_t percent;
     if (prg_text_equal(type, "Utilization")) {
@@ -60,12 +54,12 @@ static cJSON *external_trigger(struct prg_serving *s, const cJSON *external)
 {
     const cJSON *metric = prg_json_get(external, "metric"),
                 *authentication = prg_json_get(external, "authenticationRef");
-    const char *backend = text_of(metric, "backend"), *ns = text_of(metric, "namespace");
-    const char *modes = text_of(authentication, "authModes");
-    const char *reference = text_of(prg_json_get(authentication, "authenticationRef"), "name");
+    const char *backend = prg_render_text(metric, "backend"), *ns = prg_render_text(metric, "namespace");
+    const char *modes = prg_render_text(authentication, "authModes");
+    const char *reference = prg_render_text(prg_json_get(authentication, "authenticationRef"), "name");
     cJSON *metadata = NULL, *trigger = new_trigger(s, backend, &metadata);
-    prg_json_set_string(s->arena, metadata, "serverAddress", text_of(metric, "serverAddress"));
-    prg_json_set_string(s->arena, metadata, "query", text_of(metric, "query"));
+    prg_json_set_string(s->arena, metadata, "serverAddress", prg_render_text(metric, "serverAddress"));
+    prg_json_set_string(s->arena, metadata, "query", prg_render_text(metric, "query"));
     prg_json_set_string(s->arena, metadata, "threshold", quantity_text(s, prg_json_at(external, "target", "value")));
     if (prg_text_equal(backend, "prometheus") && *ns)
         prg_json_set_string(s->arena, metadata, "namespace", ns);
@@ -82,19 +76,20 @@ static cJSON *external_trigger(struct prg_serving *s, const cJSON *external)
 static int pod_trigger(struct prg_serving *s, const cJSON *pod_metric, cJSON **ret, struct prg_error *err)
 {
     const cJSON *metric = prg_json_get(pod_metric, "metric"), *section = NULL;
-    const char *scaler = text_of(metric, "serverAddress"), *operation = text_of(metric, "operationOverTime");
+    const char *scaler = prg_render_text(metric, "serverAddress"),
+               *operation = prg_render_text(metric, "operationOverTime");
     const char *configured = "";
     if (prg_render_section(s, "opentelemetryCollector", "otel", &section, err) != PRG_OK ||
         prg_render_config_text(section, "otel", "metricScalerEndpoint", &configured, err) != PRG_OK)
         return (int)err->code;
-    bool is_otel = prg_text_equal(text_of(metric, "backend"), "opentelemetry");
+    bool is_otel = prg_text_equal(prg_render_text(metric, "backend"), "opentelemetry");
     cJSON *metadata = NULL, *trigger = new_trigger(s, is_otel ? "external" : "", &metadata);
     *ret = trigger;
     if (!is_otel)
         return PRG_OK;
     prg_json_set_string(s->arena, metadata, "metricQuery",
                         prg_arena_printf(s->arena, "sum(%s{namespace=\"%s\", deployment=\"%s\"})",
-                                         text_of(metric, "query"), s->ns, s->predictor_name));
+                                         prg_render_text(metric, "query"), s->ns, s->predictor_name));
     prg_json_set_string(s->arena, metadata, "targetValue",
                         quantity_text(s, prg_json_at(pod_metric, "target", "value")));
     prg_json_set_string(s->arena, metadata, "scalerAddress", *scaler ? scaler : configured);
@@ -105,7 +100,7 @@ static int pod_trigger(struct prg_serving *s, const cJSON *pod_metric, cJSON **r
 
 static int add_trigger(struct prg_serving *s, const cJSON *metric, size_t index, cJSON *triggers, struct prg_error *err)
 {
-    const char *type = text_of(metric, "type");
+    const char *type = prg_render_text(metric, "type");
     const cJSON *part = NULL;
     cJSON *trigger = NULL;
     if (prg_text_equal(type, "Resource")) {

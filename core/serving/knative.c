@@ -10,12 +10,6 @@
 static const char *const service_annotations[] = {"serving.knative.dev/rollout-duration",
                                                   "serving.knative.openshift.io/enablePassthrough"};
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = prg_json_get_text(object, key);
-    return text ? text : "";
-}
-
 // ---- building ----
 
 static void set_number(struct prg_serving *s, cJSON *annotations, const char *key, int64_t value)
@@ -68,7 +62,7 @@ static cJSON *traffic(struct prg_serving *s, const cJSON *annotations)
 {
     cJSON *targets = prg_json_array(s->arena);
     const cJSON *component = prg_json_at(s->service, "status", "components", "predictor");
-    const char *earlier = text_of(component, "latestRolledoutRevision");
+    const char *earlier = prg_render_text(component, "latestRolledoutRevision");
     bool is_tagged = prg_text_equal(prg_json_get_text(annotations, "serving.kserve.io/enable-tag-routing"), "true");
     int64_t percent = 100;
     bool is_canary = prg_json_get_int64(s->predictor, "canaryTrafficPercent", &percent);
@@ -79,7 +73,8 @@ static cJSON *traffic(struct prg_serving *s, const cJSON *annotations)
     }
     prg_json_append(targets, traffic_target(s, true, percent, is_tagged ? "latest" : NULL));
     if (is_canary && *earlier && percent < 100) {
-        cJSON *rest = traffic_target(s, false, 100 - percent, "prev");
+        int64_t others = (int64_t)(UINT64_C(100) - (uint64_t)percent); // wraps, as in Go
+        cJSON *rest = traffic_target(s, false, others, "prev");
         prg_json_set_string(s->arena, rest, "revisionName", earlier);
         prg_json_append(targets, rest);
     }
@@ -165,8 +160,8 @@ static int64_t traffic_of(const cJSON *targets, const char *revision)
     const cJSON *target;
     int64_t sum = 0;
     prg_json_each (target, targets) {
-        if (prg_text_equal(text_of(target, "revisionName"), revision))
-            sum += prg_render_int(target, "percent", 0);
+        if (prg_text_equal(prg_render_text(target, "revisionName"), revision))
+            sum = prg_saturated_add(sum, prg_render_int(target, "percent", 0));
     }
     return sum;
 }
@@ -182,16 +177,16 @@ static void set_or_drop(struct prg_serving *s, cJSON *object, const char *key, c
 // Keeps track of the revision that last had all traffic, and of the one before it to go back to.
 static void track_rollout(struct prg_serving *s, cJSON *component, const cJSON *status)
 {
-    const char *ready = text_of(status, "latestReadyRevisionName"),
-               *created = text_of(status, "latestCreatedRevisionName");
+    const char *ready = prg_render_text(status, "latestReadyRevisionName"),
+               *created = prg_render_text(status, "latestCreatedRevisionName");
     const cJSON *targets = prg_json_get(status, "traffic"), *target;
     prg_json_each (target, targets) {
         int64_t percent;
-        if (!prg_text_equal(text_of(target, "revisionName"), ready) || !prg_json_get_true(target, "latestRevision") ||
-            !prg_json_get_int64(target, "percent", &percent))
+        if (!prg_text_equal(prg_render_text(target, "revisionName"), ready) ||
+            !prg_json_get_true(target, "latestRevision") || !prg_json_get_int64(target, "percent", &percent))
             continue;
-        const char *rolled_out = text_of(component, "latestRolledoutRevision");
-        const char *previous = text_of(component, "previousRolledoutRevision");
+        const char *rolled_out = prg_render_text(component, "latestRolledoutRevision");
+        const char *previous = prg_render_text(component, "previousRolledoutRevision");
         if (!prg_text_equal(rolled_out, ready)) {
             if (percent != 100)
                 continue;
@@ -208,8 +203,8 @@ static void propagate_condition(struct prg_serving *s, const cJSON *status, cons
 {
     const cJSON *condition = prg_condition_of(status, from);
     if (condition)
-        prg_status_condition(s, to, text_of(condition, "status"), text_of(condition, "reason"),
-                             text_of(condition, "message"), NULL);
+        prg_status_condition(s, to, prg_render_text(condition, "status"), prg_render_text(condition, "reason"),
+                             prg_render_text(condition, "message"), NULL);
 }
 
 static void copy_member(struct prg_serving *s, cJSON *to, const cJSON *from, const char *key)
@@ -223,10 +218,10 @@ static void copy_member(struct prg_serving *s, cJSON *to, const cJSON *from, con
 static void propagate(struct prg_serving *s, const cJSON *status)
 {
     cJSON *component = prg_status_component(s);
-    set_or_drop(s, component, "latestCreatedRevision", text_of(status, "latestCreatedRevisionName"));
+    set_or_drop(s, component, "latestCreatedRevision", prg_render_text(status, "latestCreatedRevisionName"));
     track_rollout(s, component, status);
-    set_or_drop(s, component, "latestReadyRevision", text_of(status, "latestReadyRevisionName"));
-    if (prg_text_equal(text_of(prg_condition_of(status, "Ready"), "status"), "True")) {
+    set_or_drop(s, component, "latestReadyRevision", prg_render_text(status, "latestReadyRevisionName"));
+    if (prg_text_equal(prg_render_text(prg_condition_of(status, "Ready"), "status"), "True")) {
         copy_member(s, component, status, "address");
         copy_member(s, component, status, "url");
     }

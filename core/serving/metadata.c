@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "serving/context.h"
 
 #define OWN_PREFIX "perigee.dev/" // instructions to Perigee itself; never passed on
@@ -45,26 +46,35 @@ cJSON *prg_meta_filter(struct prg_arena *arena, const cJSON *map, const cJSON *d
     cJSON *ret = prg_json_object(arena);
     for (size_t i = 0; i < count; i++)
         if (!list_has(disallowed, members[i]->string))
-            prg_json_set(arena, ret, members[i]->string, prg_json_copy(arena, members[i]));
+            prg_json_add(arena, ret, members[i]->string, prg_json_copy(arena, members[i]));
     return ret;
 }
 
-static cJSON *sorted_copy(struct prg_arena *arena, const cJSON *map)
+static int compare_members(const void *a, const void *b, void *ctx)
 {
-    return prg_meta_filter(arena, map, NULL);
+    (void)ctx;
+    return strcmp(((const cJSON *)a)->string, ((const cJSON *)b)->string);
 }
 
 cJSON *prg_meta_union(struct prg_arena *arena, const cJSON *const *layers, size_t count)
 {
-    cJSON *merged = prg_json_object(arena);
+    struct prg_vec members;
+    prg_vec_init(&members);
     for (size_t i = 0; i < count; i++) {
-        const cJSON *item;
-        if (!prg_json_is_object(layers[i]))
-            continue;
-        prg_json_each (item, layers[i])
-            prg_json_set(arena, merged, item->string, prg_json_copy(arena, item));
+        cJSON *item;
+        if (prg_json_is_object(layers[i]))
+            prg_json_each (item, layers[i])
+                prg_vec_push(&members, item);
     }
-    return sorted_copy(arena, merged);
+    prg_vec_sort(&members, compare_members, NULL); // stable: of one key the highest layer's comes last
+    cJSON *merged = prg_json_object(arena);
+    for (size_t i = 0; i < members.count; i++) {
+        const cJSON *item = members.items[i], *next = i + 1 < members.count ? members.items[i + 1] : NULL;
+        if (!next || strcmp(item->string, next->string) != 0)
+            prg_json_add(arena, merged, item->string, prg_json_copy(arena, item));
+    }
+    prg_vec_release(&members);
+    return merged;
 }
 
 static int keep(struct prg_serving *s, const cJSON *item, const char *layer, bool *ret, struct prg_error *err)
@@ -104,7 +114,7 @@ int prg_serving_filter_annotations(struct prg_serving *s, const cJSON *annotatio
         cJSON *value = prg_json_copy(s->arena, members[i]);
         if (prg_json_origin(value) == PRG_ORIGIN_NONE)
             prg_json_tag(value, origin);
-        prg_json_set(s->arena, kept, members[i]->string, value);
+        prg_json_add(s->arena, kept, members[i]->string, value);
     }
     *ret = kept;
     return PRG_OK;
@@ -115,7 +125,21 @@ int prg_serving_filter_annotations(struct prg_serving *s, const cJSON *annotatio
 struct layer {
     const char *name;
     const cJSON *map;
+    const cJSON **members; // of map, by key
+    size_t count;
 };
+
+static int compare_to_key(const void *key, const void *member)
+{
+    return strcmp(key, (*(const cJSON *const *)member)->string);
+}
+
+// What the layer says about key, or NULL.
+static const cJSON *layer_get(const struct layer *layer, const char *key)
+{
+    const cJSON *const *found = bsearch(key, layer->members, layer->count, sizeof(layer->members[0]), compare_to_key);
+    return found ? *found : NULL;
+}
 
 static int find_layers(struct prg_serving *s, const struct prg_meta_layers *layers, const char *part,
                        const char *target, struct layer ret[LAYERS_MAX + 1], size_t *ret_count,
@@ -185,7 +209,7 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
     const cJSON *nodes[LAYERS_MAX + 1];
     size_t count = 0;
     for (size_t i = 0; i < c->layer_count; i++) {
-        const cJSON *node = prg_json_is_object(c->layers[i].map) ? prg_json_get(c->layers[i].map, key) : NULL;
+        const cJSON *node = layer_get(&c->layers[i], key);
         if (!node)
             continue;
         const char *text = prg_json_text(node);
@@ -209,7 +233,7 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
                 return PRG_OK;
             cJSON *value = prg_json_string(s->arena, answer);
             prg_json_tag(value, PRG_ORIGIN_LABEL_POLICY);
-            prg_json_set(s->arena, c->ret, key, value);
+            prg_json_add(s->arena, c->ret, key, value);
             return PRG_OK;
         }
     }
@@ -217,7 +241,7 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
     cJSON *value = prg_json_copy(s->arena, nodes[count - 1]);
     if (prg_json_origin(value) == PRG_ORIGIN_NONE)
         prg_json_tag(value, layer_origin(winner));
-    prg_json_set(s->arena, c->ret, key, value);
+    prg_json_add(s->arena, c->ret, key, value);
     return PRG_OK;
 }
 
@@ -230,8 +254,10 @@ int prg_serving_union(struct prg_serving *s, const struct prg_meta_layers *layer
     const cJSON *maps[LAYERS_MAX + 1];
     if (find_layers(s, layers, part, target, list, &layer_count, &source, err) != PRG_OK)
         return err ? err->code : PRG_POLICY;
-    for (size_t i = 0; i < layer_count; i++)
+    for (size_t i = 0; i < layer_count; i++) {
         maps[i] = list[i].map;
+        list[i].members = prg_members_sorted(s->arena, list[i].map, &list[i].count);
+    }
     // The union only tells which keys there are; their values are settled one by one.
     const cJSON **keys = prg_members_sorted(s->arena, prg_meta_union(s->arena, maps, layer_count), &count);
     struct contest c = {.s = s, .part = part, .layers = list, .layer_count = layer_count, .source = &source};

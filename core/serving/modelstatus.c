@@ -17,12 +17,6 @@ struct failure {
     bool is_without_last_state; // CrashLoopBackOff, but the pod does not say how it ended
 };
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = prg_json_get_text(object, key);
-    return text ? text : "";
-}
-
 // ---- writing ----
 
 // activeModelState is always printed, "" until the model was loaded once.
@@ -92,7 +86,7 @@ static void set_failed(struct prg_serving *s, const struct failure *failure, con
     if (!failure->is_without_last_state)
         return;
     const cJSON *ready = prg_status_get_condition(s, "PredictorReady");
-    if (!prg_text_equal(text_of(ready, "status"), "True"))
+    if (!prg_text_equal(prg_render_text(ready, "status"), "True"))
         prg_status_raw_with_message(s, "CrashLoopBackOff", failure->message, "False");
     s->plan->error = prg_arena_printf(s->arena, "pod %s: %s", prg_meta_name(pod), failure->message);
     s->plan->error_code = PRG_INVALID;
@@ -110,11 +104,12 @@ struct pod_list {
 static bool is_pod_ready(const cJSON *pod)
 {
     const cJSON *status = prg_json_get(pod, "status");
-    if (!prg_text_equal(text_of(status, "phase"), "Running"))
+    if (!prg_text_equal(prg_render_text(status, "phase"), "Running"))
         return false;
     const cJSON *condition, *conditions = prg_json_get(status, "conditions");
     prg_json_each (condition, conditions) {
-        if (prg_text_equal(text_of(condition, "type"), "Ready") && prg_text_equal(text_of(condition, "status"), "True"))
+        if (prg_text_equal(prg_render_text(condition, "type"), "Ready") &&
+            prg_text_equal(prg_render_text(condition, "status"), "True"))
             return true;
     }
     return false;
@@ -147,7 +142,7 @@ static const cJSON *state_of(const cJSON *container_status, const char *part, co
 // Where the pod gives no text of its own, Kubernetes' reason stands in for it when that is mended.
 static const char *failure_message(struct prg_serving *s, const cJSON *terminated)
 {
-    const char *message = text_of(terminated, "message"), *reason = text_of(terminated, "reason");
+    const char *message = prg_render_text(terminated, "message"), *reason = prg_render_text(terminated, "reason");
     if (!prg_mended(s->compat, PRG_COMPAT_pod_failures) || !prg_text_equal(reason, "OOMKilled"))
         return message;
     return *message ? prg_arena_printf(s->arena, "%s: %s", reason, message) : reason;
@@ -173,7 +168,7 @@ static bool crash_loop(struct prg_serving *s, const cJSON *container_status, str
         .reason = "ModelLoadFailed",
         .message = prg_arena_printf(s->arena,
                                     "container %s is in CrashLoopBackOff, but its status has no lastState.terminated",
-                                    text_of(container_status, "name")),
+                                    prg_render_text(container_status, "name")),
         .is_without_last_state = true,
     };
     return true;
@@ -184,14 +179,14 @@ static bool has_failed(struct prg_serving *s, const cJSON *pod, const cJSON *con
 {
     const cJSON *terminated = state_of(container_status, "state", "terminated");
     const cJSON *waiting = state_of(container_status, "state", "waiting");
-    const char *ended = text_of(terminated, "reason"), *waits = text_of(waiting, "reason");
+    const char *ended = prg_render_text(terminated, "reason"), *waits = prg_render_text(waiting, "reason");
     bool is_mended = prg_mended(s->compat, PRG_COMPAT_pod_failures);
     if (terminated && (prg_text_equal(ended, "Error") || (is_mended && prg_text_equal(ended, "OOMKilled")))) {
         *ret = terminated_failure(s, terminated);
     } else if (prg_text_equal(waits, "CrashLoopBackOff")) {
         crash_loop(s, container_status, ret);
     } else if (is_mended && (prg_text_equal(waits, "ImagePullBackOff") || prg_text_equal(waits, "ErrImagePull"))) {
-        const char *message = text_of(waiting, "message");
+        const char *message = prg_render_text(waiting, "message");
         *ret = (struct failure){
             .reason = "RuntimeUnhealthy",
             .message = *message ? prg_arena_printf(s->arena, "%s: %s", waits, message) : waits,
@@ -213,7 +208,7 @@ static enum verdict judge_initializer(struct prg_serving *s, const cJSON *pod)
     const cJSON *container_status;
     struct failure failure;
     prg_json_each (container_status, prg_json_at(pod, "status", "initContainerStatuses")) {
-        if (!prg_text_equal(text_of(container_status, "name"), PRG_CONTAINER_INITIALIZER))
+        if (!prg_text_equal(prg_render_text(container_status, "name"), PRG_CONTAINER_INITIALIZER))
             continue;
         if (state_of(container_status, "state", "running")) {
             if (state_of(container_status, "lastState", "terminated"))
@@ -234,7 +229,7 @@ static void judge_server(struct prg_serving *s, const cJSON *pod)
     const cJSON *container_status;
     struct failure failure;
     prg_json_each (container_status, prg_json_at(pod, "status", "containerStatuses")) {
-        if (!prg_text_equal(text_of(container_status, "name"), PRG_CONTAINER_PREDICTOR))
+        if (!prg_text_equal(prg_render_text(container_status, "name"), PRG_CONTAINER_PREDICTOR))
             continue;
         if (has_failed(s, pod, container_status, &failure))
             set_failed(s, &failure, pod, PRG_CONTAINER_PREDICTOR);
@@ -250,7 +245,7 @@ static void judge_without_pods(struct prg_serving *s)
     if (s->mode == PRG_MODE_KNATIVE) {
         const cJSON *stored = prg_render_stored(s, "serving.knative.dev", "Service", s->predictor_name), *condition;
         prg_json_each (condition, prg_json_at(stored, "status", "conditions")) {
-            if (prg_text_equal(text_of(condition, "status"), "False")) {
+            if (prg_text_equal(prg_render_text(condition, "status"), "False")) {
                 set_target(s, "FailedToLoad", "BlockedByFailedLoad");
                 return;
             }
@@ -264,8 +259,8 @@ static bool is_loaded(struct prg_serving *s)
 {
     const cJSON *component = prg_json_at(s->service, "status", "components", "predictor");
     return prg_status_is_ready(s) &&
-           (s->mode == PRG_MODE_STANDARD ||
-            prg_text_equal(text_of(component, "latestCreatedRevision"), text_of(component, "latestReadyRevision")));
+           (s->mode == PRG_MODE_STANDARD || prg_text_equal(prg_render_text(component, "latestCreatedRevision"),
+                                                           prg_render_text(component, "latestReadyRevision")));
 }
 
 bool prg_status_model_from_pods(struct prg_serving *s, const char *pod_label, const char *pod_label_value)

@@ -2,6 +2,7 @@
 // patch.c: the object_patch policy.
 #include "serving/patch.h"
 
+#include "serving/podspec.h"
 #include "json/diff.h"
 #include "json/pointer.h"
 #include "json/strategic.h"
@@ -36,16 +37,6 @@ static const struct prg_schema *schema_of(struct prg_arena *arena, const cJSON *
     return prg_json_at(object, "spec", "template") ? &workload : &plain;
 }
 
-static void tag_untagged(cJSON *node, unsigned origin)
-{
-    cJSON *item;
-    if (prg_json_origin(node) == PRG_ORIGIN_NONE)
-        prg_json_tag_one(node, origin);
-    if (prg_json_is_object(node) || prg_json_is_array(node))
-        prg_json_each (item, node)
-            tag_untagged(item, origin);
-}
-
 struct patching {
     struct prg_serving *s;
     const char *what; // "Deployment m-predictor"
@@ -62,7 +53,7 @@ static int apply(struct patching *p, const cJSON *object, const cJSON **ret, str
     *ret = object;
     if (!patch)
         return PRG_OK;
-    tag_untagged(patch, PRG_ORIGIN_PATCH_POLICY);
+    prg_podspec_tag(patch, PRG_ORIGIN_PATCH_POLICY);
     if (prg_strategic_apply(s->arena, schema_of(s->arena, object), object, patch, &patched, err) != PRG_OK) {
         char text[PRG_ERROR_LINE];
         const char *cause = prg_arena_strdup(s->arena, prg_error_text(err, text, sizeof(text)));

@@ -248,13 +248,12 @@ static void emit_html(struct prg_strbuf *out, const char *text, size_t length)
 static void carry_origins(const cJSON *before, cJSON *after)
 {
     cJSON *child;
-    size_t index = 0;
     bool is_same = before && (before->type & 0xff) == (after->type & 0xff);
     if (is_same && (prg_json_is_object(after) || prg_json_is_array(after))) {
+        const cJSON *item = before->child;
         prg_json_each (child, after) {
-            carry_origins(prg_json_is_object(after) ? prg_json_get(before, child->string)
-                                                    : prg_json_item(before, index++),
-                          child);
+            carry_origins(prg_json_is_object(after) ? prg_json_get(before, child->string) : item, child);
+            item = item ? item->next : NULL;
         }
     } else if (!is_same || !prg_json_equal(before, after)) {
         prg_json_tag(after, PRG_ORIGIN_PLACEHOLDER);
@@ -272,7 +271,6 @@ static void keep_unnamed(struct prg_arena *arena, const cJSON *before, cJSON *af
 {
     const cJSON *old;
     cJSON *item;
-    size_t index = 0;
     if (prg_json_is_object(before) && prg_json_is_object(after)) {
         prg_json_each (old, before) {
             item = prg_json_get(after, old->string);
@@ -282,8 +280,10 @@ static void keep_unnamed(struct prg_arena *arena, const cJSON *before, cJSON *af
                 prg_json_add(arena, after, old->string, prg_json_copy(arena, old));
         }
     } else if (prg_json_is_array(before) && prg_json_is_array(after)) {
+        old = before->child;
         prg_json_each (item, after) {
-            keep_unnamed(arena, prg_json_item(before, index++), item);
+            keep_unnamed(arena, old, item);
+            old = old ? old->next : NULL;
         }
     }
 }

@@ -85,11 +85,12 @@ static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, c
         return;
     }
     if (prg_json_is_array(after)) {
+        const cJSON *item = prg_json_is_array(before) ? before->child : NULL;
         prg_json_each (child, after) {
-            prg_strbuf_printf(path, "[%zu]", count);
-            trace_placeholders(s, path, prg_json_item(before, count), child);
+            prg_strbuf_printf(path, "[%zu]", count++);
+            trace_placeholders(s, path, item, child);
             prg_strbuf_truncate(path, length);
-            count++;
+            item = item ? item->next : NULL;
         }
         return;
     }

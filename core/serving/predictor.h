@@ -29,7 +29,6 @@ struct prg_implementation {
     bool is_custom;
 };
 
-#define PRG_IMPLEMENTATIONS_MAX 64 // eleven fields, and one for each container called kserve-container
 // Fills ret (at most cap) in the order of the original and returns how many there are, which may be more than cap.
 size_t prg_predictor_implementations(const cJSON *predictor, struct prg_implementation *ret, size_t cap);
 // The first one; false when the predictor holds none.

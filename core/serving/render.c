@@ -75,6 +75,12 @@ int64_t prg_render_int(const cJSON *object, const char *key, int64_t fallback)
     return prg_json_get_int64(object, key, &value) ? value : fallback;
 }
 
+const char *prg_render_text(const cJSON *object, const char *key)
+{
+    const char *text = prg_json_get_text(object, key);
+    return text ? text : "";
+}
+
 const cJSON *prg_render_given(const cJSON *object, const char *key)
 {
     const cJSON *value = prg_json_get(object, key);

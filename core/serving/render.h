@@ -31,6 +31,8 @@ void prg_render_delete(struct prg_serving *s, const cJSON *stored, const char *r
 bool prg_render_is_stopped(const cJSON *annotations);
 // A member of an object as integer, or fallback when it is absent or no whole number.
 int64_t prg_render_int(const cJSON *object, const char *key, int64_t fallback);
+// A member that is a text, or "".
+const char *prg_render_text(const cJSON *object, const char *key);
 // A member that is present and not null.
 const cJSON *prg_render_given(const cJSON *object, const char *key);
 

@@ -41,15 +41,9 @@ cJSON *prg_status_model(struct prg_serving *s)
     return model;
 }
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = prg_json_get_text(object, key);
-    return text ? text : "";
-}
-
 static bool has_text(const cJSON *object, const char *key, const char *text)
 {
-    return prg_text_equal(text_of(object, key), text);
+    return prg_text_equal(prg_render_text(object, key), text);
 }
 
 const cJSON *prg_condition_of(const cJSON *status, const char *type)
@@ -80,7 +74,7 @@ static bool is_same(const cJSON *a, const cJSON *b)
 {
     static const char *const keys[] = {"type", "status", "severity", "reason", "message"};
     for (size_t i = 0; i < PRG_COUNT(keys); i++) {
-        if (!has_text(a, keys[i], text_of(b, keys[i])))
+        if (!has_text(a, keys[i], prg_render_text(b, keys[i])))
             return false;
     }
     return true;
@@ -108,7 +102,7 @@ static void insert_sorted(cJSON *conditions, cJSON *condition)
     size_t index = 0;
     const cJSON *other;
     prg_json_each (other, conditions) {
-        if (strcmp(text_of(other, "type"), text_of(condition, "type")) > 0)
+        if (strcmp(prg_render_text(other, "type"), prg_render_text(condition, "type")) > 0)
             break;
         index++;
     }
@@ -143,7 +137,7 @@ static void put_condition(struct prg_serving *s, const char *type, const char *s
 static int64_t time_of(const cJSON *condition)
 {
     int64_t ns;
-    return prg_clock_parse(text_of(condition, "lastTransitionTime"), &ns) ? ns : INT64_MIN;
+    return prg_clock_parse(prg_render_text(condition, "lastTransitionTime"), &ns) ? ns : INT64_MIN;
 }
 
 // The latest condition of the given status among those that Ready depends on; the first of equal times.
@@ -172,8 +166,8 @@ static void recompute_ready(struct prg_serving *s, const char *changed)
     if (!unhappy)
         unhappy = latest_with(conditions, "Unknown", &count);
     if (unhappy)
-        put_condition(s, HAPPY, text_of(unhappy, "status"), text_of(unhappy, "reason"), text_of(unhappy, "message"),
-                      NULL);
+        put_condition(s, HAPPY, prg_render_text(unhappy, "status"), prg_render_text(unhappy, "reason"),
+                      prg_render_text(unhappy, "message"), NULL);
     else if (count < PRG_COUNT(dependents))
         put_condition(s, HAPPY, "Unknown", NULL, NULL, NULL);
     else if (!prg_text_equal(changed, HAPPY))
@@ -248,11 +242,11 @@ static struct finding common_finding(struct prg_serving *s, const struct prg_dep
     const char *head_side = side_of(prg_meta_name(deployments->head));
     const char *worker_side = side_of(prg_meta_name(deployments->worker));
     bool all_true = has_text(head, "status", "True") && has_text(worker, "status", "True");
-    const char *head_reason = text_of(head, "reason"), *worker_reason = text_of(worker, "reason");
+    const char *head_reason = prg_render_text(head, "reason"), *worker_reason = prg_render_text(worker, "reason");
     return (struct finding){
         .status = all_true ? "True" : "False",
-        .message = prg_arena_printf(s->arena, "%s%s, %s%s", head_side, text_of(head, "message"), worker_side,
-                                    text_of(worker, "message")),
+        .message = prg_arena_printf(s->arena, "%s%s, %s%s", head_side, prg_render_text(head, "message"), worker_side,
+                                    prg_render_text(worker, "message")),
         .reason = prg_text_equal(head_reason, worker_reason)
                       ? head_reason
                       : prg_arena_printf(s->arena, "%s%s, %s%s", head_side, head_reason, worker_side, worker_reason),
@@ -269,7 +263,8 @@ static struct finding find(struct prg_serving *s, const struct prg_deployments *
             return common_finding(s, deployments, head, worker);
         return (struct finding){"", "", ""};
     }
-    return (struct finding){text_of(head, "status"), text_of(head, "reason"), text_of(head, "message")};
+    return (struct finding){prg_render_text(head, "status"), prg_render_text(head, "reason"),
+                            prg_render_text(head, "message")};
 }
 
 static bool is(const struct finding *finding, const char *status)
@@ -323,10 +318,10 @@ void prg_status_raw(struct prg_serving *s, const struct prg_deployments *deploym
 static void stopped_event(struct prg_serving *s)
 {
     const cJSON *status = s->stored_status, *component = prg_json_at(status, "components", "predictor"), *deleted;
-    const char *runtime = text_of(status, "servingRuntimeName"), *url = text_of(component, "url");
+    const char *runtime = prg_render_text(status, "servingRuntimeName"), *url = prg_render_text(component, "url");
     prg_auto_strbuf text = PRG_STRBUF_INIT;
     if (!*runtime)
-        runtime = text_of(status, "clusterServingRuntimeName");
+        runtime = prg_render_text(status, "clusterServingRuntimeName");
     int64_t copies = prg_render_int(prg_json_at(status, "modelStatus", "copies"), "totalCopies", 0);
     const cJSON *ready = prg_condition_of(status, HAPPY);
     prg_strbuf_printf(&text, "stopped by annotation %s; was %s", PRG_ANNOTATION_STOP,
@@ -338,7 +333,8 @@ static void stopped_event(struct prg_serving *s)
         prg_strbuf_printf(&text, " at %s", url);
     const char *separator = "; removed: ";
     prg_json_each (deleted, s->plan->deletes) {
-        prg_strbuf_printf(&text, "%s%s %s", separator, text_of(deleted, "kind"), text_of(deleted, "name"));
+        prg_strbuf_printf(&text, "%s%s %s", separator, prg_render_text(deleted, "kind"),
+                          prg_render_text(deleted, "name"));
         separator = ", ";
     }
     prg_plan_add_event(s->plan, "Normal", "Stopped", "%s", text.text);

@@ -9,7 +9,7 @@
 static void implementations_have_the_original_order(void **state)
 {
     prg_auto_arena arena;
-    struct prg_implementation list[PRG_IMPLEMENTATIONS_MAX];
+    struct prg_implementation list[16];
     (void)state;
     prg_arena_init(&arena);
     const cJSON *predictor = json_of(&arena, "{'model': {}, 'sklearn': {}, 'xgboost': {}, 'onnx': null, 'containers': "
