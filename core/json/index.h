@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// index.h: finding members of an object, or list entries by a value, without walking the list each time. Private to
-// core/json.
+// index.h: finding members of an object, or list entries by a value, without walking the list each time.
 //
 // Small parents are walked; from 17 children on a hash table is built, once. Borrows the tree: it must not change
 // while the index is in use.

@@ -22,9 +22,8 @@ enum prg_schema_kind {
 
 enum prg_schema_flags {
     // In Go: a pointer, or no omitempty. A present zero value ("", 0, false, {}) stays. Without it zero values vanish
-    // in a typed
-    // round trip, as do empty lists and maps; an OBJECT without it is a pointer or an always-present struct and stays
-    // when present.
+    // in a typed round trip, as do empty lists and maps; an OBJECT without it is a pointer or an always-present struct
+    // and stays when present.
     PRG_FIELD_KEEP_ZERO = 1 << 0,
     PRG_FIELD_MERGE = 1 << 1, // list: patchStrategy=merge (by merge_key, or as a set of scalars when merge_key is NULL)
     PRG_FIELD_RETAIN_KEYS = 1 << 2, // patchStrategy=retainKeys

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "json/index.h"
+
 // Source: ObjectMeta of apimachinery; these are set by the API server or by other controllers.
 static const char *const metadata_of_others[] = {
     "uid",
@@ -39,14 +41,18 @@ static bool equal_without(const cJSON *a, const cJSON *b, const char *const *ski
 {
     const cJSON *sides[2] = {a, b};
     for (int side = 0; side < 2; side++) {
-        const cJSON *member;
-        prg_json_each (member, sides[side]) {
+        struct prg_json_index other;
+        bool equal = true;
+        prg_json_index_members(&other, sides[1 - side]);
+        for (const cJSON *member = sides[side] ? sides[side]->child : NULL; member && equal; member = member->next) {
             size_t i = 0;
             while (skip[i] && strcmp(skip[i], member->string) != 0)
                 i++;
-            if (!skip[i] && !prg_json_equal(member, prg_json_get(sides[1 - side], member->string)))
-                return false;
+            equal = skip[i] || prg_json_equal(member, prg_json_index_get(&other, member->string));
         }
+        prg_json_index_release(&other);
+        if (!equal)
+            return false;
     }
     return true;
 }
