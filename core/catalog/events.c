@@ -156,8 +156,9 @@ static int load(struct prg_event_log *log, struct prg_error *err)
         return PRG_OK;
     forget_all(log);
     prg_strbuf_printf(&path, "%s/%s", log->root, EVENTS_PATH);
-    log->sign = sign;
-    return prg_ndjson_read(&arena, path.text, load_line, log, &log->size, err);
+    int rc = prg_ndjson_read(&arena, path.text, load_line, log, &log->size, err);
+    log->sign = rc == PRG_OK ? sign : (struct prg_file_sign){0};
+    return rc;
 }
 
 // Drops the oldest events beyond what a new file may hold.

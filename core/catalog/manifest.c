@@ -75,28 +75,32 @@ static int visit_document(const struct load *load, cJSON *document, struct prg_e
     return PRG_OK;
 }
 
-int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char *text, size_t length,
+static int visit_documents(struct prg_arena *arena, const struct prg_yaml_docs *docs, const char *name,
                            const char *default_namespace, prg_manifest_fn visit, void *ctx, struct prg_error *err)
 {
     struct load load = {arena, prg_arena_strdup(arena, name), default_namespace ? default_namespace : "default", visit,
                         ctx};
+    int rc = PRG_OK;
+    for (size_t i = 0; rc == PRG_OK && i < docs->count; i++)
+        rc = visit_document(&load, docs->items[i], err);
+    return rc;
+}
+
+int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char *text, size_t length,
+                           const char *default_namespace, prg_manifest_fn visit, void *ctx, struct prg_error *err)
+{
     struct prg_yaml_docs docs;
     int rc = prg_yaml_load(arena, name, text, length, NULL, &docs, err);
-    for (size_t i = 0; rc == PRG_OK && i < docs.count; i++)
-        rc = visit_document(&load, docs.items[i], err);
-    return rc;
+    return rc == PRG_OK ? visit_documents(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
 }
 
 int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
                            prg_manifest_fn visit, void *ctx, struct prg_error *err)
 {
-    struct load load = {arena, strcmp(path, "-") == 0 ? "<stdin>" : prg_arena_strdup(arena, path),
-                        default_namespace ? default_namespace : "default", visit, ctx};
     struct prg_yaml_docs docs;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     int rc = prg_yaml_load_file(arena, path, NULL, &docs, err);
-    for (size_t i = 0; rc == PRG_OK && i < docs.count; i++)
-        rc = visit_document(&load, docs.items[i], err);
-    return rc;
+    return rc == PRG_OK ? visit_documents(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
 }
 
 bool prg_manifest_is_name(const char *name)
@@ -134,11 +138,11 @@ static int each_in_folder(const char *path, bool recursive,
     prg_vec_init(&names);
     int rc = read_folder(path, &names, err);
     for (size_t i = 0; i < names.count && rc == PRG_OK; i++) {
-        char *child = NULL;
+        prg_auto_strbuf joined = PRG_STRBUF_INIT;
         struct stat info;
         const char *name = names.items[i];
-        if (asprintf(&child, "%s%s%s", path, prg_text_has_suffix(path, "/") ? "" : "/", name) < 0)
-            abort();
+        prg_strbuf_printf(&joined, "%s%s%s", path, prg_text_has_suffix(path, "/") ? "" : "/", name);
+        const char *child = joined.text;
         bool is_link = lstat(child, &info) == 0 && S_ISLNK(info.st_mode);
         if (stat(child, &info) != 0) {
             // A dangling link or a file that went away meanwhile: an error only when it would have been read.
@@ -150,7 +154,6 @@ static int each_in_folder(const char *path, bool recursive,
         } else if (S_ISREG(info.st_mode) && prg_manifest_is_name(name)) {
             rc = visit_file(child, ctx, err);
         }
-        free(child);
     }
     for (size_t i = 0; i < names.count; i++)
         free(names.items[i]);

@@ -3,8 +3,8 @@
 // alike.
 //
 // Multi-document YAML or JSON; kind List (and any kind ending in "List" with an items array) is opened up; items of a
-// PodList that name no kind are Pods. Each object
-// gets a key; namespaced ones without a namespace get the default one. Errors name file:line.
+// PodList that name no kind are Pods. Each object gets a key; namespaced ones without a namespace get the default one.
+// Errors name file:line.
 #pragma once
 #include "object/key.h"
 
