@@ -117,7 +117,8 @@ static void enqueue_owner(struct prg_serving_loop *loop, const struct prg_key *k
     const cJSON *object = loop->store->reader.get(&loop->store->reader, key);
     const cJSON *owner = prg_owner_controller(object);
     const char *service = prg_meta_label(object, "serving.kserve.io/inferenceservice");
-    const char *known = prg_map_get(&loop->owners, prg_key_text(&arena, key));
+    const char *text = prg_key_text(&arena, key);
+    char *known = prg_map_get(&loop->owners, text);
     if (known)
         prg_workqueue_add(loop->queue, known, loop->now_ms);
     if (prg_text_equal(prg_json_get_text(owner, "kind"), "InferenceService") && prg_json_get_text(owner, "name"))
@@ -126,6 +127,8 @@ static void enqueue_owner(struct prg_serving_loop *loop, const struct prg_key *k
         enqueue(loop, key->ns, service);
     else if (!known)
         enqueue_by_name(loop, key);
+    if (known && !object) // asked for the last time; who makes it anew is remembered anew
+        free(prg_map_remove(&loop->owners, text));
 }
 
 void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_key *key, uint64_t now_ms)

@@ -39,7 +39,7 @@ static int64_t gpus_of(const cJSON *pod_spec)
         prg_json_each (limit, prg_json_at(container, "resources", "limits")) {
             struct prg_quantity quantity;
             if (is_gpu(limit->string) && prg_quantity_of(limit, &quantity, NULL) == PRG_OK)
-                sum += prg_quantity_value(&quantity);
+                sum = prg_saturated_add(sum, prg_quantity_value_saturated(&quantity));
         }
     }
     return sum;
@@ -56,10 +56,11 @@ static const char *gpu_text(struct prg_plan *plan, const cJSON *head, const cJSO
         prg_json_int64(prg_json_at(worker, "spec", "replicas"), &worker_replicas);
         worker_gpus = gpus_of(pod_spec_of(worker));
     }
-    int64_t of_heads = head_gpus * replicas;
+    int64_t of_heads = prg_saturated_multiply(head_gpus, replicas);
+    int64_t of_workers = prg_saturated_multiply(worker_gpus, worker_replicas);
     if (worker)
         return prg_arena_printf(plan->arena, "%" PRId64 " (%" PRId64 " + %" PRId64 "x%" PRId64 ")",
-                                of_heads + worker_gpus * worker_replicas, of_heads, worker_replicas, worker_gpus);
+                                prg_saturated_add(of_heads, of_workers), of_heads, worker_replicas, worker_gpus);
     return prg_arena_printf(plan->arena, "%" PRId64, of_heads);
 }
 
