@@ -38,7 +38,7 @@ end
 
 --- Words of digits are compared as numbers and come before other words.
 local function compare_words(a, b)
-  local x, y = tonumber(a), tonumber(b)
+  local x, y = a:match("^%d+$") and tonumber(a), b:match("^%d+$") and tonumber(b)
   if x and y then
     return x < y and -1 or x > y and 1 or 0
   end

@@ -24,6 +24,8 @@ describe("versions", function()
 
   it("puts a suffix before the release, and numbers in it before words", function()
     assert.are.equal(-1, versions.compare("1.0-rc1", "1.0"))
+    assert.are.equal(-1, versions.compare("1.0-99", "1.0-1e1")) -- a word, not ten
+    assert.are.equal(-1, versions.compare("1.0-99", "1.0-0x1"))
     assert.are.equal(-1, versions.compare("1.0-rc.9", "1.0-rc.10"))
     assert.are.equal(-1, versions.compare("1.0-1", "1.0-a"))
     assert.are.equal(-1, versions.compare("1.0-rc", "1.0-rc.1"))
