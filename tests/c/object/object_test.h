@@ -24,7 +24,10 @@ static int teardown(void **state)
 // The rows of tests/cases/tables/<name>.json.
 static inline const cJSON *table_rows(const char *name)
 {
-    return prg_json_get(read_test_json(&arena, prg_arena_printf(&arena, "cases/tables/%s.json", name)), "rows");
+    const cJSON *rows =
+        prg_json_get(read_test_json(&arena, prg_arena_printf(&arena, "cases/tables/%s.json", name)), "rows");
+    assert_true(prg_json_count(rows) > 0); // a table without rows would hold whatever the code does
+    return rows;
 }
 
 // Fails the test with the row and what was got instead.
