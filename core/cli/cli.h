@@ -114,6 +114,8 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
 // Prints "error: …" on stderr and returns exit.
 int prg_cli_error(const struct prg_error *err, enum prg_exit exit);
 void prg_cli_write(const struct prg_strbuf *text); // to stdout; a closed pipe is not an error
+// Last of all: false, with a note on stderr, when something could not be written to stdout (a full disk).
+bool prg_cli_finish(void);
 // Aligned columns, two spaces apart; cells are copied.
 struct prg_table;
 struct prg_table *prg_table_new(size_t columns);

@@ -39,10 +39,24 @@ static void bash(void)
     printf("    esac\n}\ncomplete -o filenames -F _perigee perigee\n");
 }
 
+// text as one word of fish.
+static void put_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            putchar('\\');
+        putchar(*text);
+    }
+    putchar('\'');
+}
+
 static void fish(void)
 {
     for (const struct prg_command *const *command = prg_commands; *command; command++) {
-        printf("complete -c perigee -n __fish_use_subcommand -a %s -d '%s'\n", (*command)->name, (*command)->summary);
+        printf("complete -c perigee -n __fish_use_subcommand -a %s -d ", (*command)->name);
+        put_quoted((*command)->summary);
+        putchar('\n');
         for (const struct prg_option *option = (*command)->options; option->name; option++) {
             printf("complete -c perigee -n '__fish_seen_subcommand_from %s' -l %s", (*command)->name, option->name);
             if (option->letter)
@@ -55,7 +69,9 @@ static void fish(void)
                     putchar(*p == '|' ? ' ' : *p);
                 putchar('\'');
             }
-            printf(" -d \"%s\"\n", option->help);
+            printf(" -d ");
+            put_quoted(option->help);
+            putchar('\n');
         }
     }
 }

@@ -87,5 +87,5 @@ int main(int argc, char **argv)
         code = options.help ? PRG_EXIT_DONE : command->run(&options);
     }
     prg_options_release(&options);
-    return code;
+    return prg_cli_finish() ? code : PRG_EXIT_TROUBLE;
 }

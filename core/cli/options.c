@@ -75,14 +75,10 @@ bool prg_options_parse(const struct prg_command *command, int argc, char **argv,
         if (option) {
             ok = set_option(command, option, optarg, ret);
         } else {
-            const char *what = optopt > 0 && optopt < 256 ? "" : argv[optind - 1];
             char letter[3] = {'-', (char)optopt, 0};
             fprintf(stderr, "error: perigee %s: %s %s; see perigee %s --help\n", command->name,
                     c == ':' ? "a value is missing after" : "unknown option",
-                    optopt > 0 && optopt < 256 ? letter
-                    : what[0]                  ? what
-                                               : argv[optind - 1],
-                    command->name);
+                    optopt > 0 && optopt < 256 ? letter : argv[optind - 1], command->name);
             ok = false;
         }
     }

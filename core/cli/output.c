@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // output.c: tables and errors on the terminal.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,20 @@ int prg_cli_error(const struct prg_error *err, enum prg_exit exit_code)
 
 void prg_cli_write(const struct prg_strbuf *text)
 {
-    fwrite(text->text, 1, text->length, stdout);
-    fflush(stdout);
+    errno = 0;
+    if ((fwrite(text->text, 1, text->length, stdout) < text->length || fflush(stdout) != 0) && errno == EPIPE)
+        clearerr(stdout); // nobody wants the rest; anything else shows in prg_cli_finish
+}
+
+bool prg_cli_finish(void)
+{
+    errno = 0;
+    bool has_failed = ferror(stdout) != 0;
+    if (fflush(stdout) != 0)
+        has_failed = errno != EPIPE;
+    if (has_failed)
+        fprintf(stderr, "error: standard output: %s\n", errno ? strerror(errno) : "cannot be written");
+    return !has_failed;
 }
 
 struct prg_table {

@@ -34,7 +34,7 @@ static void set_limit(struct prg_policy_limits *target, int limit, uint64_t valu
         target->max_result_nodes = value;
         break;
     default:
-        target->max_wall_ms = (unsigned)value;
+        target->max_wall_ms = value < UINT32_MAX ? (unsigned)value : UINT32_MAX;
         break;
     }
 }

@@ -2,6 +2,7 @@
 """perigee eval, version, policies, completion, help."""
 import json
 import os
+import shlex
 import subprocess
 import unittest
 
@@ -39,6 +40,10 @@ class Eval(Case):
         out, _ = self.run_perigee("eval", self.write("a.lua", "while true do end"), "--limit", "steps=100000", code=1)
         self.assertIn("steps", json.loads(out)["error"])
 
+    def test_a_limit_beyond_its_type_is_no_small_one(self):
+        script = self.write("a.lua", "local n = 0\nfor i = 1, 3000000 do n = n + i end\nreturn n > 0")
+        self.assertEqual(self.run_perigee("eval", script, "--limit", "wall-ms=4294967297")[0], "true\n")
+
 
 class Others(Case):
     def test_version_and_help(self):
@@ -69,6 +74,13 @@ class Others(Case):
         out, _ = self.run_perigee("completion", "bash")
         p = subprocess.run(["bash", "-n"], input=out, text=True, capture_output=True)
         self.assertEqual((p.returncode, p.stderr), (0, ""))
+
+    def test_completion_for_fish_quotes_each_description_as_one_word(self):
+        out, _ = self.run_perigee("completion", "fish")
+        self.assertIn("policies\\' sandbox", out)
+        for line in out.splitlines():
+            words = shlex.split(line.replace("\\'", ""))  # fish knows \' within quotes, shlex does not
+            self.assertEqual(words[-2:-1], ["-d"], line)
 
 
 if __name__ == "__main__":

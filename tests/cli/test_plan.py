@@ -3,9 +3,10 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
-from support import CATALOG, Case, kinds, read_file, service
+from support import CATALOG, PERIGEE, Case, kinds, read_file, service
 
 
 class Plan(Case):
@@ -139,6 +140,26 @@ class BadInput(Case):
     def test_misuse(self):
         for args in (("--nope",), ("-o", "xml", "-f", "x"), (), ("-f",), ("-f", "x", "--now", "today"), ("-f", "x", "--seed", "-1")):
             self.fails(*args, has=["error: "])
+
+    def test_numbers_at_the_ends_of_their_range(self):
+        text = service("many", framework="sklearn", extra="""\
+            resources:
+              limits: {nvidia.com/gpu: "9223372036854775807", amd.com/gpu: "9223372036854775807"}
+            """)
+        text += "---\n" + service("canary").replace("Standard", "Serverless").replace(
+            "  predictor:\n", "  predictor:\n    canaryTrafficPercent: -9223372036854775808\n")
+        text += "status: {components: {predictor: {latestRolledoutRevision: canary-predictor-1}}}\n"
+        out, err = self.run_perigee("plan", "-f", CATALOG, "-R", "-f", self.write("ends.yaml", text), "-o", "wide")
+        self.assertIn(" 9223372036854775807 ", out)
+        self.assertNotIn("runtime error", err)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_output_that_cannot_be_written_is_trouble(self):
+        path = self.write("iris.yaml", service())
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([PERIGEE, "plan", "-f", CATALOG, "-R", "-f", path], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(p.returncode, 2, p.stderr)
+        self.assertIn("error: standard output: ", p.stderr)
 
     def test_hostile_bytes(self):
         for text in ("\x00", "{" * 100000, "[" * 100000, "&a [*a]", "a: &a [x, *a]\n", "- " * 5000, "\ufeff", "!!binary x", "? ?"):
