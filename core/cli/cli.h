@@ -16,7 +16,8 @@ struct prg_cli_options {   // every option of every command; a command's table s
     const char *store, *policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
     const char *random, *faults, *rounds;
-    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals;
+    bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals,
+        spread, all_results;
     char **args; // what is left
     int arg_count;
 };

@@ -49,7 +49,11 @@ static void evaluate(struct evaluation *evaluation, const char *line, size_t len
     prg_arena_init(&arena);
     struct prg_error err = {0};
     cJSON *input = NULL, *value = NULL;
-    const char *as = evaluation->options->as ? evaluation->options->as : "input";
+    const struct prg_cli_options *options = evaluation->options;
+    struct prg_script_call call = {.as = options->as ? options->as : "input",
+                                   .function = options->call,
+                                   .is_spread = options->spread,
+                                   .wants_all = options->all_results};
     int rc = PRG_OK;
     if (line) {
         rc = prg_json_parse(&arena, line, length, NULL, &input, &err);
@@ -57,7 +61,7 @@ static void evaluate(struct evaluation *evaluation, const char *line, size_t len
             prg_wrap(&err, "%s", place);
     }
     if (rc == PRG_OK)
-        rc = prg_script_run(evaluation->script, &arena, as, input, evaluation->options->call, &value, &err);
+        rc = prg_script_call(evaluation->script, &arena, &call, input, &value, &err);
     if (rc != PRG_OK) {
         evaluation->has_error = true;
         print_error(&err);
@@ -125,6 +129,8 @@ static const struct prg_option options[] = {
     {"as", 0, PRG_OPTION_TEXT, PRG_AT(as), "NAME", "global that holds the line (input)", NULL},
     {"call", 0, PRG_OPTION_TEXT, PRG_AT(call), "FUNCTION",
      "print what this function of the script returns for the line", NULL},
+    {"spread", 0, PRG_OPTION_FLAG, PRG_AT(spread), NULL, "the line is a list of arguments of --call", NULL},
+    {"all-results", 0, PRG_OPTION_FLAG, PRG_AT(all_results), NULL, "print all results of --call as a list", NULL},
     {"limit", 0, PRG_OPTION_LIST, PRG_AT(limits), "NAME=N", "limit per run: steps, memory, block, result, wall-ms",
      NULL},
     PRG_OPTION_HELP,
@@ -136,7 +142,8 @@ const struct prg_command prg_command_eval = {
     .summary = "Run a Lua file in the policies' sandbox and print its value as JSON",
     .usage = "eval FILE.lua [--input NDJSON] [--as NAME] [--call FUNCTION]",
     .text = "Each value is one line of JSON. A line that raises prints {\"error\": \"...\"}, and the exit status is 1 "
-            "at the end.\n",
+            "at the end. Scripts written for Lua 5.1 (health checks of Argo CD, interpreters of Karmada) run as they\n"
+            "are: unpack, table.getn, string.gfind, math.pow and require(\"kube\") are there.\n",
     .options = options,
     .run = run,
 };

@@ -58,10 +58,19 @@ struct prg_script;
 int prg_script_load(const char *name, const char *text, size_t length, const struct prg_policy_limits *limits,
                     struct prg_script **ret, struct prg_error *err) PRG_MUST_USE;
 void prg_script_free(struct prg_script *script);
+struct prg_script_call {
+    const char *as;       // global that holds the input; NULL: none
+    const char *function; // its result is the value; NULL: that of the script
+    bool is_spread;       // input is a list of arguments of the function
+    bool wants_all;       // the value is the list of all results of the function
+};
 // Runs the script with global `as` (may be NULL) set to input (may be NULL) as a read-only view; returns the script's
 // value, or what its global or returned-table function `call` (may be NULL) returns for input.
 int prg_script_run(struct prg_script *script, struct prg_arena *arena, const char *as, const cJSON *input,
                    const char *call, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+// The same with everything that can be asked for. A function gets the input as tables of its own, which it may change.
+int prg_script_call(struct prg_script *script, struct prg_arena *arena, const struct prg_script_call *call,
+                    const cJSON *input, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 // What `print` wrote in the last run (the first 64 KiB), or "". Until the next run.
 const char *prg_script_printed(const struct prg_script *script, size_t *ret_length);
 
@@ -103,6 +112,32 @@ struct prg_spec_options {
 // Runs a spec file, in a fresh state, against the policies of the set. PRG_IO when the file cannot be read.
 int prg_spec_run(const struct prg_policy_set *set, const char *path, const struct prg_spec_options *options,
                  struct prg_error *err) PRG_MUST_USE;
+
+// ---- a console: one state in the sandbox that remembers its globals from line to line (perigee repl) ----
+struct prg_console;
+int prg_console_new(const struct prg_policy_limits *limits, struct prg_console **ret,
+                    struct prg_error *err) PRG_MUST_USE;
+void prg_console_free(struct prg_console *console); // NULL is fine
+// The set whose policies `policy` and prg_console_call ask. Takes a reference.
+void prg_console_set_policies(struct prg_console *console, struct prg_policy_set *set);
+// A global that shows a tree, which must live as long as the console; NULL: the global goes.
+int prg_console_define(struct prg_console *console, const char *name, const cJSON *value,
+                       struct prg_error *err) PRG_MUST_USE;
+// Runs an expression or statements and appends what was printed, then the values as YAML, to out. *ret_incomplete: the
+// text ends in the middle of a statement (nothing ran, and there is no error).
+int prg_console_run(struct prg_console *console, const char *text, struct prg_strbuf *out, bool *ret_incomplete,
+                    struct prg_error *err) PRG_MUST_USE;
+// Asks a function of a policy of the set, in a new run of its file; arguments: Lua expressions, comma between them. The
+// globals config and compat are what the policy sees.
+int prg_console_call(struct prg_console *console, const char *policy, const char *function, const char *arguments,
+                     struct prg_strbuf *out, struct prg_error *err) PRG_MUST_USE;
+// Appends the latest prg_console_call as the text of a spec, and its policy's name.
+int prg_console_spec(struct prg_console *console, struct prg_strbuf *text, struct prg_strbuf *policy,
+                     struct prg_error *err) PRG_MUST_USE;
+// Appends the ways in which text, the last word of a line, can go on, one a line. Nothing on an error.
+void prg_console_complete(struct prg_console *console, const char *text, struct prg_strbuf *out);
+// Ends the line that runs. May be called from a signal handler.
+void prg_console_interrupt(struct prg_console *console);
 
 // Visits every name a script can use, sorted ("assert", "math.abs", …, "perigee", "string.byte" …).
 void prg_policy_each_global(void (*visit)(const char *name, void *ctx), void *ctx);
