@@ -54,7 +54,7 @@ static int find_size(struct prg_serving *s, const cJSON *runtime_worker, const c
         rc = read_size(s, service_worker, key, "/spec/predictor/workerSpec", ret, &where, err);
     if (rc == PRG_OK && *ret < 1 && prg_mended(s->compat, PRG_COMPAT_gpu_kinds))
         return prg_fail(err, PRG_INVALID, "%s is %lld; it must be 1 or more", where, (long long)*ret);
-    if (rc == PRG_OK && (*ret > INT32_MAX || *ret < INT32_MIN))
+    if (rc == PRG_OK && (*ret > INT32_MAX || *ret < INT32_MIN)) // products of two stay within int64
         return prg_fail(err, PRG_INVALID, "%s is %lld; that is beyond any cluster", where, (long long)*ret);
     return rc;
 }
@@ -99,14 +99,12 @@ static int check_same_kind(struct prg_serving *s, const struct demand *head, con
 static void default_topology(const struct prg_topology_request *request, struct prg_topology *ret,
                              const char **ret_refusal, struct prg_arena *arena)
 {
-    int64_t total;
     if (strcmp(request->backend, "mp") == 0) {
         prg_gpu_mp(request->pipeline_parallel, request->tensor_parallel, ret);
         return;
     }
-    if (__builtin_mul_overflow(request->pipeline_parallel, request->tensor_parallel, &total))
-        total = INT64_MAX;
-    prg_gpu_ray(total, request->head_requested, request->worker_requested, ret, ret_refusal, arena);
+    prg_gpu_ray(request->pipeline_parallel * request->tensor_parallel, // sizes are int32, see find_size
+                request->head_requested, request->worker_requested, ret, ret_refusal, arena);
 }
 
 // One node of the mp backend holds all of the tensor-parallel GPUs; what its container asks for must not be less.
@@ -123,7 +121,7 @@ static int check_node(const struct prg_topology_request *request, const char *no
 static int check_capacity(const struct prg_topology_request *request, const struct prg_topology *found,
                           const struct prg_policy_source *source, struct prg_error *err)
 {
-    int64_t total, workers, sum;
+    int64_t total = request->tensor_parallel * request->pipeline_parallel, workers, sum;
     if (found->nodes < 1 || found->nodes > INT32_MAX || found->head_gpus < 0 || found->worker_gpus < 0)
         return prg_fail(err, source->policy ? PRG_POLICY : PRG_INVALID,
                         "%s gives %lld nodes with %lld GPUs on the head and %lld on a worker", //
@@ -135,8 +133,6 @@ static int check_capacity(const struct prg_topology_request *request, const stru
             check_node(request, "worker", request->worker_resource, request->worker_requested, found->worker_gpus, err);
     if (rc != PRG_OK)
         return rc;
-    if (__builtin_mul_overflow(request->tensor_parallel, request->pipeline_parallel, &total))
-        total = INT64_MAX;
     if (__builtin_mul_overflow(found->worker_gpus, found->nodes - 1, &workers) ||
         __builtin_add_overflow(found->head_gpus, workers, &sum))
         return PRG_OK; // more than any model needs

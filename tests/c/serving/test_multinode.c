@@ -383,9 +383,9 @@ static void without_a_policy_the_arithmetic_of_the_backend_answers(void **state)
     assert_string_equal(variable(fx->w.pod_spec, "RAY_NODE_COUNT"), "3");
     assert_string_equal(variable(fx->w.worker_pod_spec, "REQUEST_GPU_COUNT"), "4");
     fx_free(fx);
-    fx = worker(&(struct worker_case){.runtime = RUNTIME("", ",'tensorParallelSize':9000000000,"
-                                                             "'pipelineParallelSize':9000000000")});
-    assert_string_equal(variable(fx->w.pod_spec, "RAY_NODE_COUNT"), "9223372036854775807");
+    fx = worker(&(struct worker_case){.runtime = RUNTIME("", ",'tensorParallelSize':2147483647,"
+                                                             "'pipelineParallelSize':2147483647")});
+    assert_string_equal(variable(fx->w.pod_spec, "RAY_NODE_COUNT"), "4611686014132420609");
     assert_int_equal(fx->w.worker_nodes, -1);
     fx_free(fx);
 }
@@ -398,10 +398,34 @@ static void a_size_too_large_for_any_topology_is_refused_when_mended(void **stat
     const struct worker_case c = {
         .compat = &prg_compat_fixed,
         .policy = &policy,
-        .runtime = RUNTIME("", ",'tensorParallelSize':9000000000,'pipelineParallelSize':9000000000")};
+        .runtime = RUNTIME("", ",'tensorParallelSize':2147483647,'pipelineParallelSize':2147483647")};
     assert_int_equal(run_worker(&c, &fx), PRG_INVALID);
-    assert_error_has(&fx->err, "the model needs 9223372036854775807 GPUs");
+    assert_error_has(&fx->err, "the model needs 4611686014132420609 GPUs");
     fx_free(fx);
+}
+
+static void sizes_and_counts_beyond_any_cluster_are_refused(void **state)
+{
+    static const struct {
+        const struct prg_compat *compat;
+        const char *runtime, *head, *error;
+    } cases[] = {
+        {&prg_compat_kserve, RUNTIME("", ",'tensorParallelSize':2147483648"), NULL, "tensorParallelSize is 2147483648"},
+        {&prg_compat_fixed, RUNTIME("", ",'pipelineParallelSize':9000000000"), NULL, "9000000000; that is beyond"},
+        {&prg_compat_kserve, RUNTIME("", ""), HEAD("'requests':{'nvidia.com/gpu':'3G'}"), "3000000000 nvidia.com/gpu"},
+        {&prg_compat_fixed, RUNTIME("", ""), HEAD("'requests':{'nvidia.com/gpu':'1e30'}"),
+         "the head asks for 9223372036854775807 nvidia.com/gpu"},
+        {&prg_compat_fixed, RUNTIME("", ""), HEAD("'requests':{'nvidia.com/gpu':'-1'}"), "the head asks for -1"},
+        {&prg_compat_fixed, RUNTIME("'requests':{'amd.com/gpu':'-2'}", ""), NULL, "the worker asks for -2"},
+    };
+    struct fx *fx;
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        const struct worker_case c = {.compat = cases[i].compat, .runtime = cases[i].runtime, .head = cases[i].head};
+        assert_int_equal(run_worker(&c, &fx), PRG_INVALID);
+        assert_error_has(&fx->err, cases[i].error);
+        fx_free(fx);
+    }
 }
 
 // ---- GPUs of the Deployments ----
@@ -543,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_node_count_beyond_int32_is_none_as_in_the_original),
         cmocka_unit_test(without_a_policy_the_arithmetic_of_the_backend_answers),
         cmocka_unit_test(a_size_too_large_for_any_topology_is_refused_when_mended),
+        cmocka_unit_test(sizes_and_counts_beyond_any_cluster_are_refused),
         cmocka_unit_test(containers_of_other_names_get_no_gpus),
         cmocka_unit_test(gpus_are_set_in_limits_and_requests),
         cmocka_unit_test(all_nodes_get_one_kind_when_mended),
