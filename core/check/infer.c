@@ -22,6 +22,8 @@ struct infer {
     const struct prg_lua_local *module; // the local that the file returns, or NULL
     struct prg_map assigned;            // globals that the file sets
     struct prg_lua_node *function;      // the innermost one, for its returns; NULL: the file itself
+    bool is_dynamic;                    // the table gets fields whose names are not written down
+    size_t answered;                    // functions of the contract that it has
     bool reporting;
 };
 
@@ -255,7 +257,11 @@ static const struct prg_type *declared_call(struct infer *in, const struct prg_l
         return find_item(in, args);
     if (strcmp(name, "assert") == 0 || strcmp(name, "setmetatable") == 0)
         return args->count ? args->types[0] : &prg_type_any;
-    return return_of(in, type, args, 0);
+    const struct prg_type *result = return_of(in, type, args, 0);
+    // A copy of an argument table may get fields of its own; a copy of an object is still one of its kind.
+    if (strcmp(name, "perigee.copy") == 0 && result->kind == PRG_TYPE_CLASS)
+        return &prg_type_any;
+    return result;
 }
 
 // The function of this file that node calls, when it is sure to be this one.
@@ -377,6 +383,7 @@ static void take_contract(struct infer *in, struct prg_lua_node *function, const
     size_t given = 0, wanted = 0;
     if (!type || type->kind != PRG_TYPE_FUNCTION)
         return;
+    in->answered++;
     for (const struct prg_type_field *param = type->fields; param; param = param->next)
         given++;
     const struct prg_type_field *param = type->fields;
@@ -562,8 +569,11 @@ static void assign_statement(struct infer *in, struct prg_lua_node *node)
     struct prg_lua_node *value = node->values;
     for (struct prg_lua_node *target = node->list; target; target = target->next) {
         const struct prg_type *type = value ? expression(in, value) : &prg_type_any;
-        if (value && target->kind == PRG_LUA_INDEX && is_module(in, target->left))
+        bool is_field = target->kind == PRG_LUA_INDEX && is_module(in, target->left);
+        if (is_field && value)
             module_field(in, target->right, value, node);
+        if (is_field && !is_constant(target->right))
+            in->is_dynamic = true;
         assign_target(in, target, type);
         value = value ? value->next : NULL;
     }
@@ -861,11 +871,27 @@ static void mark_open(struct prg_lua_node *function)
     function->is_open = true;
 }
 
+// A policy that answers nothing is a mistake: a misspelled name has been told by the loader, an empty file has not.
+static void check_answered(struct infer *in)
+{
+    prg_auto_strbuf names = PRG_STRBUF_INIT;
+    struct prg_lua_node *value = returned_value(in->tree);
+    const struct prg_lua_node *table = value && in->policy ? module_table(in, value) : NULL;
+    if (!table || in->answered || in->is_dynamic)
+        return;
+    for (const struct prg_type_field *field = in->policy->fields; field; field = field->next)
+        if (field->type->kind == PRG_TYPE_FUNCTION)
+            prg_strbuf_printf(&names, "%s%s", names.length ? ", " : "", field->name);
+    report(in, table, false, "contract", "the file defines no function of its contract (%s)", names.text);
+}
+
 static void walk(struct infer *in, bool reporting)
 {
     in->reporting = reporting;
+    in->answered = 0;
     constructor_functions(in);
     block(in, in->tree->body);
+    check_answered(in);
     in->reporting = false;
     for (struct prg_lua_local *local = in->tree->locals; local; local = local->previous) {
         local->known = local->seen;
