@@ -225,7 +225,10 @@ static void write_free(struct prg_write *w)
     prg_question_cancel(w->question);
     if (w->call)
         client->transport->cancel(client->transport, w->call);
-    *(w->previous ? &w->previous->next : &client->writes) = w->next;
+    if (w->previous)
+        w->previous->next = w->next;
+    else
+        client->writes = w->next;
     if (w->next)
         w->next->previous = w->previous;
     client->count--;

@@ -39,7 +39,10 @@ struct prg_discovery {
 
 static void question_free(struct prg_question *q)
 {
-    *(q->previous ? &q->previous->next : &q->discovery->questions) = q->next;
+    if (q->previous)
+        q->previous->next = q->next;
+    else
+        q->discovery->questions = q->next;
     if (q->next)
         q->next->previous = q->previous;
     free(q->kind);

@@ -137,8 +137,14 @@ static void call_free(struct prg_call *call)
     leave_wire(call);
     prg_timer_stop(http->timers, &call->deadline);
     prg_timer_stop(http->timers, &call->pause);
-    *(call->previous ? &call->previous->next : &http->first) = call->next;
-    *(call->next ? &call->next->previous : &http->last) = call->previous;
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        http->first = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+    else
+        http->last = call->previous;
     prg_strbuf_release(&call->body);
     prg_strbuf_release(&call->warnings);
     prg_arena_release(&call->arena);
@@ -348,6 +354,7 @@ static void set_tls(struct prg_call *call, const struct prg_auth *auth)
     CURL *easy = call->easy;
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, is_checked ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, is_checked ? 2L : 0L);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2); // at least, as client-go
     if (auth->ca) {
         set_blob(easy, CURLOPT_CAINFO_BLOB, auth->ca);
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL); // only this CA, not the system's besides

@@ -633,11 +633,13 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
     prg_strbuf_printf(&bytes, "%s%s%s", options->group, *options->group ? "/" : "", options->version);
     kind->api_version = prg_xstrdup(bytes.text);
     kind->prune = options->prune;
-    while (options->labels && options->labels[kind->label_count])
+    static const char *const no_labels[] = {NULL};
+    const char *const *labels = options->labels ? options->labels : no_labels;
+    while (labels[kind->label_count])
         kind->label_count++;
     kind->labels = prg_xcalloc(kind->label_count + 1, sizeof(*kind->labels));
     for (size_t i = 0; i < kind->label_count; i++)
-        kind->labels[i] = prg_xstrdup(options->labels[i]);
+        kind->labels[i] = prg_xstrdup(labels[i]);
     prg_map_init(&kind->by_name);
     prg_map_init(&kind->buckets);
     prg_map_init(&kind->spaces);

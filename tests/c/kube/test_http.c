@@ -608,6 +608,28 @@ static void everything_may_be_closed_from_within_a_callback(void **state)
     assert_false(prg_timers_step(f->timers));
 }
 
+static void close_when_done(const struct prg_response *response, void *ctx)
+{
+    struct fixture *f = ctx;
+    assert_int_equal(response->status, 200);
+    prg_http_close(f->http);
+    f->http = NULL;
+}
+
+static void everything_may_be_closed_when_a_call_is_done(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_call_handler handler = {.done = close_when_done};
+    struct prg_request request = {.method = "GET", .path = "/x"};
+    begin(f, NULL, NULL);
+    server_answer(f->server, 1, "GET", "/x", 200, "", "{}", SERVER_KEEP);
+    prg_http_transport(f->http)->start(prg_http_transport(f->http), &request, &handler, f);
+    get(f, &f->other, "/other");
+    while (f->http)
+        uv_run(&f->loop, UV_RUN_ONCE);
+    assert_false(prg_timers_step(f->timers));
+}
+
 // ---- TLS ----
 
 struct pki {
@@ -864,6 +886,7 @@ int main(void)
         TEST(calls_may_be_cancelled_and_started_from_callbacks),
         TEST(calls_that_wait_may_be_cancelled),
         TEST(everything_may_be_closed_from_within_a_callback),
+        TEST(everything_may_be_closed_when_a_call_is_done),
         TEST(the_server_is_checked_against_its_ca),
         TEST(the_name_in_the_certificate_counts),
         TEST(a_client_certificate_is_shown),
