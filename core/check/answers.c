@@ -365,8 +365,8 @@ int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples
     a.objects = samples->objects ? samples->objects : &store->reader;
     a.compat = samples->compat ? samples->compat : &prg_compat_fixed;
     const char *ns = samples->config_namespace ? samples->config_namespace : "kserve";
-    prg_serving_config_parse(&a.arena, prg_reader_get(a.objects, "", "ConfigMap", ns, "inferenceservice-config"),
-                             &a.config);
+    const cJSON *config = prg_reader_get(a.objects, "", "ConfigMap", ns, "inferenceservice-config");
+    prg_serving_config_parse(&a.arena, config ? config : prg_check_samples_config(&a.arena), &a.config);
     a.objects->list(a.objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);
     int rc = PRG_OK;
     for (size_t i = 0; rc == PRG_OK && i < services.count; i++) {

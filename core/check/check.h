@@ -41,7 +41,7 @@ int prg_check_folder(const char *folder, const struct prg_policy_limits *limits,
 //   strict-weak-order   `before` contradicts itself; the candidates are named
 //   fixed-point         a patch that changes its own result
 struct prg_check_samples {
-    const struct prg_reader *objects; // NULL: built-in
+    const struct prg_reader *objects; // NULL: built-in; without KServe's ConfigMap a plain one is taken
     const struct prg_compat *compat;  // NULL: fixed
     const char *config_namespace;     // NULL: "kserve"
 };

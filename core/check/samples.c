@@ -96,7 +96,7 @@ static const char services[] =
     SERVICE("plain-b", "team-b", "", "model: {modelFormat: {name: sklearn}}")
     SERVICE("full", "team-a",
             ", labels: {app: shop, cost-centre: '42', example.com/team: a}, annotations: {example.com/secret: x,"
-            " example.com/note: y, serving.kserve.io/deploymentMode: Standard, perigee.dev/note: z},"
+            " example.com/note: why, serving.kserve.io/deploymentMode: Standard, perigee.dev/note: kept},"
             " creationTimestamp: '2026-04-01T10:00:00Z', generation: 3, uid: 11111111-1111-1111-1111-111111111111",
             "labels: {tier: gold}, annotations: {example.com/note: predictor}, minReplicas: 2, maxReplicas: 5, scaleTarget: 80,"
             " nodeSelector: {disk: ssd}, serviceAccountName: robot, model: {modelFormat: {name: sklearn, version: '1'},"
@@ -109,29 +109,41 @@ static const char services[] =
     SERVICE("tensorflow", "team-b", ", labels: {environment: production}",
             "model: {modelFormat: {name: tensorflow, version: '2'}, storageUri: 'hf://org/model', resources: {limits: {nvidia.com/gpu: '1'}}}")
     SERVICE("grpc", "team-b", "", "model: {modelFormat: {name: tensorflow}, protocolVersion: grpc-v1, storageUri: 'https://example.com/m.tar'}")
-    SERVICE("mig", "team-a", "", "model: {modelFormat: {name: onnx}, storageUri: 'gs://bucket/onnx', resources: {requests:"
+    SERVICE("mig", "team-a", "", "model: {modelFormat: {name: onnx}, protocolVersion: v2, storageUri: 'gs://bucket/onnx', resources: {requests:"
             " {nvidia.com/mig-1g.5gb: 1}, limits: {nvidia.com/mig-1g.5gb: 1}}}")
     SERVICE("other-gpu", "team-a", "", "model: {modelFormat: {name: vLLM}, storageUri: 'oci://registry/model:1', resources: {limits:"
             " {amd.com/gpu: '2'}}}")
     SERVICE("no-gpu", "team-a", "", "model: {modelFormat: {name: vLLM}, args: [--model=/mnt/models]}")
     SERVICE("nodes", "team-a", "",
             "model: {modelFormat: {name: huggingface}, storageUri: 'pvc://claim/big'}, workerSpec: {pipelineParallelSize: 2,"
-            " tensorParallelSize: 2, containers: [{name: worker-container, resources: {requests: {nvidia.com/gpu: '2'},"
-            " limits: {nvidia.com/gpu: '2'}}}]}")
+            " tensorParallelSize: 1, containers: [{name: worker-container, resources: {requests: {nvidia.com/gpu: '1'},"
+            " limits: {nvidia.com/gpu: '1'}}}]}")
     SERVICE("custom", "team-b", "", "containers: [{name: kserve-container, image: 'me/model:1', env: [{name: A, value: b}]}]")
     SERVICE("none", "team-b", ", annotations: {autoscaling.knative.dev/target: '3', serving.kserve.io/autoscalerClass: none}",
-            "model: {modelFormat: {name: xgboost, version: '1'}, storageUri: 'abfs://c@a/x'}");
+            "model: {modelFormat: {name: xgboost, version: '1'}, protocolVersion: v2, storageUri: 'https://example.com/x.tar'}");
 // clang-format on
 
-static void add(struct prg_store *store, struct prg_arena *arena, const char *text)
+static struct prg_yaml_docs read_text(struct prg_arena *arena, const char *text)
 {
     struct prg_yaml_docs docs;
     struct prg_error err = {0};
     char line[PRG_ERROR_LINE];
     if (prg_yaml_load(arena, "samples", text, strlen(text), NULL, &docs, &err) != PRG_OK)
         prg_require_failed(prg_error_text(&err, line, sizeof(line)), __FILE__, __LINE__);
+    return docs;
+}
+
+static void add(struct prg_store *store, struct prg_arena *arena, const char *text)
+{
+    struct prg_yaml_docs docs = read_text(arena, text);
+    struct prg_error err = {0};
     for (size_t i = 0; i < docs.count; i++)
         prg_require(prg_store_mem_put(store, docs.items[i], true, false, &err) == PRG_OK);
+}
+
+const cJSON *prg_check_samples_config(struct prg_arena *arena)
+{
+    return read_text(arena, config).items[0];
 }
 
 struct prg_store *prg_check_samples_new(struct prg_arena *arena)

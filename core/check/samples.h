@@ -5,3 +5,5 @@
 
 // A store of a configuration, runtimes of many kinds and services that use them. Trees in arena.
 struct prg_store *prg_check_samples_new(struct prg_arena *arena);
+// The configuration among them: for objects that bring none. Tree in arena.
+const cJSON *prg_check_samples_config(struct prg_arena *arena);

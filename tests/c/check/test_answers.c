@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "check/check.h"
+#include "check/samples.h"
+#include "serving/plan.h"
 #include "stdlib/natives.h"
 
 struct folder {
@@ -157,6 +159,48 @@ static void the_shipped_policies_answer_well(void **state)
     prg_strbuf_release(&folder.found);
 }
 
+struct planning {
+    struct prg_arena arena;
+    struct prg_policy_set *set;
+    struct prg_store *store;
+    struct prg_serving_config config;
+    int count;
+};
+
+static void plan(const cJSON *service, void *ctx)
+{
+    struct planning *planning = ctx;
+    struct prg_plan *made = prg_plan_new(&planning->arena);
+    struct prg_serving_input in = {.service = service,
+                                   .store = &planning->store->reader,
+                                   .config = &planning->config,
+                                   .compat = &prg_compat_fixed};
+    struct prg_error err = {0};
+    const char *name = prg_json_text(prg_json_at(service, "metadata", "name"));
+    assert_ok(prg_serving_plan(&in, prg_policy_set_decider(planning->set), made, &err), &err);
+    if ((made->error != NULL) != (strcmp(name, "nothing-fits") == 0))
+        fail_msg("%s: %s", name, made->error ? made->error : "it was to be refused");
+    planning->count++;
+}
+
+static void the_samples_reach_the_policies(void **state)
+{
+    struct planning planning = {.count = 0};
+    struct prg_policy_options options = {.folder = NULL};
+    struct prg_error err = {0};
+    (void)state;
+    prg_arena_init(&planning.arena);
+    planning.store = prg_check_samples_new(&planning.arena);
+    prg_serving_config_parse(&planning.arena, prg_check_samples_config(&planning.arena), &planning.config);
+    assert_ok(prg_policy_set_load(&options, &planning.set, &err), &err);
+    planning.store->reader.list(&planning.store->reader, "serving.kserve.io", "InferenceService", NULL, plan,
+                                &planning);
+    assert_true(planning.count >= 14);
+    prg_policy_set_unref(planning.set);
+    prg_store_free(planning.store);
+    prg_arena_release(&planning.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_policy_that_raises_is_found_on_the_samples),
         cmocka_unit_test(every_error_of_the_set_is_listed),
         cmocka_unit_test(the_shipped_policies_answer_well),
+        cmocka_unit_test(the_samples_reach_the_policies),
     };
     prg_stdlib_register();
     return cmocka_run_group_tests(tests, NULL, NULL);
