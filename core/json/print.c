@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "json/number.h"
+#include "json/utf8.h"
 #include "json/value.h"
 
 // ---- walking a tree without recursion ----
@@ -92,28 +93,6 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
 }
 
-static bool is_continuation(unsigned char c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-// Bytes of the well-formed UTF-8 sequence at `at` (a byte beyond ASCII), 0 when it is none.
-static size_t utf8_length(const unsigned char *at, size_t room)
-{
-    if (room >= 2 && at[0] >= 0xc2 && at[0] <= 0xdf && is_continuation(at[1]))
-        return 2;
-    if (room >= 3 && (at[0] & 0xf0) == 0xe0 && is_continuation(at[1]) && is_continuation(at[2])) {
-        unsigned c = (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6;
-        return c >= 0x800 && (c < 0xd800 || c > 0xdfff) ? 3 : 0;
-    }
-    if (room >= 4 && at[0] >= 0xf0 && at[0] <= 0xf4 && is_continuation(at[1]) && is_continuation(at[2]) &&
-        is_continuation(at[3])) {
-        unsigned c = (at[0] & 0x07u) << 18 | (at[1] & 0x3fu) << 12;
-        return c >= 0x10000 && c <= 0x10ffff ? 4 : 0;
-    }
-    return 0;
-}
-
 static void print_ascii(struct prg_strbuf *out, unsigned char c, unsigned flags)
 {
     static const char shorter[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
@@ -147,7 +126,7 @@ static void print_string(struct prg_strbuf *out, const char *text, size_t length
             print_ascii(out, *at++, flags);
             continue;
         }
-        size_t sequence = utf8_length(at, (size_t)(end - at));
+        size_t sequence = prg_utf8_length((const char *)at, (size_t)(end - at));
         bool is_separator = sequence == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] & 0xfe) == 0xa8;
         if (!sequence)
             prg_strbuf_puts(out, "\\ufffd");

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "json/number.h"
+#include "json/utf8.h"
 #include "json/value.h"
 
 #define MAX_BYTES ((size_t)64 * 1024 * 1024)
@@ -80,30 +81,6 @@ static void skip_space(struct reader *r)
 }
 
 // ---- strings ----
-
-// Length of the UTF-8 sequence at `at`, 0 when it is not well formed (Unicode, table 3-7).
-static size_t sequence_length(const unsigned char *at, size_t room)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        unsigned char length;
-    } rules[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < PRG_COUNT(rules); i++) {
-        if (at[0] < rules[i].first_low || at[0] > rules[i].first_high)
-            continue;
-        if (room < rules[i].length || at[1] < rules[i].second_low || at[1] > rules[i].second_high)
-            return 0;
-        for (size_t j = 2; j < rules[i].length; j++)
-            if ((at[j] & 0xc0) != 0x80)
-                return 0;
-        return rules[i].length;
-    }
-    return 0;
-}
 
 // True when none of eight bytes is a quote, a backslash, a control character or beyond ASCII.
 static bool all_plain(const char *at)
@@ -195,7 +172,7 @@ static int scan_string(struct reader *r, const char *open, bool *ret_escaped)
                            c == '\n' ? "a line break inside a string; write \\n or close it with '\"'"
                                      : "a control character inside a string; write it as \\u00XX");
         } else if (c >= 0x80) {
-            length = sequence_length((const unsigned char *)r->at, (size_t)(r->end - r->at));
+            length = prg_utf8_length(r->at, (size_t)(r->end - r->at));
             if (!length)
                 return fail_at(r, r->at, PRG_INVALID, "a string that is not valid UTF-8");
             r->line_extra += length - 1;

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "json/utf8.h"
+
 #define FEW_KEYS 16
 #define SHOWN 40 // bytes of a text that an error repeats
 #define STANDARD "tag:yaml.org,2002:"
@@ -100,18 +102,10 @@ static bool decode_base64(struct prg_strbuf *out, const char *text, size_t lengt
 
 static bool is_utf8(const char *text, size_t length)
 {
-    const unsigned char *p = (const unsigned char *)text, *end = p + length;
-    while (p < end) {
-        unsigned c = *p++;
-        unsigned more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 ? 3 : 4;
-        if (more > (size_t)(end - p) || c > 0xf4 || more == 4)
+    for (size_t i = 0, step; i < length; i += step) {
+        step = (unsigned char)text[i] < 0x80 ? 1 : prg_utf8_length(text + i, length - i);
+        if (!step)
             return false;
-        if ((c == 0xe0 && *p < 0xa0) || (c == 0xed && *p > 0x9f) || (c == 0xf0 && *p < 0x90) ||
-            (c == 0xf4 && *p > 0x8f))
-            return false;
-        for (; more > 0; more--)
-            if ((*p++ & 0xc0) != 0x80)
-                return false;
     }
     return true;
 }
