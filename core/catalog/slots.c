@@ -106,23 +106,13 @@ void prg_folder_slot_drop(struct prg_catalog *c, struct prg_folder_slot *slot)
 
 // ---- what readers see ----
 
-// A head of its own for a tree that stays in its document.
-static cJSON *reference(struct prg_arena *arena, const cJSON *node)
-{
-    cJSON *head = prg_json_null(arena);
-    *head = *node;
-    head->next = head->prev = NULL;
-    head->string = NULL;
-    return head;
-}
-
 static cJSON *reference_members(struct prg_arena *arena, const cJSON *object, const char *skip_a, const char *skip_b)
 {
     cJSON *copy = prg_json_object(arena);
     const cJSON *member;
     prg_json_each (member, object)
         if (strcmp(member->string, skip_a) != 0 && strcmp(member->string, skip_b) != 0)
-            prg_json_set(arena, copy, member->string, reference(arena, member));
+            prg_json_set(arena, copy, member->string, prg_json_reference(arena, member));
     struct prg_json_position at = prg_json_position(object);
     prg_json_set_position(copy, at.line, at.column);
     return copy;
@@ -180,7 +170,7 @@ static const cJSON *compose_user(struct prg_catalog *c, struct prg_folder_slot *
         prg_json_set_int(arena, meta, "generation", seen.generation);
     prg_json_set(arena, object, "metadata", meta);
     if (status)
-        prg_json_set(arena, object, "status", reference(arena, status));
+        prg_json_set(arena, object, "status", prg_json_reference(arena, status));
     return object;
 }
 
@@ -194,7 +184,7 @@ static const cJSON *compose(struct prg_catalog *c, struct prg_folder_slot *slot)
     if (!slot->status || !slot->status->content.status)
         return tree;
     cJSON *object = reference_members(&slot->arena, tree, "status", "");
-    prg_json_set(&slot->arena, object, "status", reference(&slot->arena, slot->status->content.status));
+    prg_json_set(&slot->arena, object, "status", prg_json_reference(&slot->arena, slot->status->content.status));
     return object;
 }
 

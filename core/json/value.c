@@ -169,6 +169,17 @@ cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
     return copy;
 }
 
+cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node)
+{
+    cJSON *head = prg_json_null(arena);
+    if (!node)
+        return head;
+    *head = *node;
+    head->next = head->prev = NULL;
+    head->string = NULL;
+    return head;
+}
+
 // ---- changing ----
 
 void prg_json_set(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value)

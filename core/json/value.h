@@ -36,6 +36,10 @@ cJSON *prg_json_copy(struct prg_arena *arena,
 cJSON *prg_json_copy_empty(struct prg_arena *arena,
                            const cJSON *container); // an object or array without its children, else as above
 
+// A second head for a tree that stays where it is, to be a member or item elsewhere; null for NULL. The children are
+// shared: neither side may change them while the other is in use.
+cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node);
+
 // ---- changing (only trees of your own) ----
 // Sets object[key] = value: replaces in place or appends. Copies key. value must not be in another tree.
 void prg_json_set(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);

@@ -221,18 +221,6 @@ static void set_text_or_null(struct prg_arena *arena, cJSON *object, const char 
     prg_json_set(arena, object, key, text ? prg_json_string(arena, text) : prg_json_null(arena));
 }
 
-// A second head for a tree, so that it can be a member here while it stays where it is.
-static cJSON *reference(struct prg_arena *arena, const cJSON *node)
-{
-    if (!node)
-        return prg_json_null(arena);
-    cJSON *head = prg_json_null(arena);
-    *head = *node;
-    head->next = head->prev = NULL;
-    head->string = NULL;
-    return head;
-}
-
 static cJSON *trace_to_json(struct prg_arena *arena, const struct prg_trace_entry *entry)
 {
     cJSON *node = prg_json_object(arena);
@@ -278,11 +266,11 @@ cJSON *prg_plan_to_json(struct prg_plan *plan, unsigned flags)
 {
     struct prg_arena *arena = plan->arena;
     cJSON *out = prg_json_object(arena);
-    prg_json_set(arena, out, "objects", reference(arena, plan->objects));
-    prg_json_set(arena, out, "deletes", reference(arena, plan->deletes));
-    prg_json_set(arena, out, "resource", reference(arena, plan->resource));
-    prg_json_set(arena, out, "events", reference(arena, plan->events));
-    prg_json_set(arena, out, "messages", reference(arena, plan->messages));
+    prg_json_set(arena, out, "objects", prg_json_reference(arena, plan->objects));
+    prg_json_set(arena, out, "deletes", prg_json_reference(arena, plan->deletes));
+    prg_json_set(arena, out, "resource", prg_json_reference(arena, plan->resource));
+    prg_json_set(arena, out, "events", prg_json_reference(arena, plan->events));
+    prg_json_set(arena, out, "messages", prg_json_reference(arena, plan->messages));
     set_text_or_null(arena, out, "error", plan->error);
     prg_json_set(arena, out, "requeueAfterSeconds", seconds(arena, plan->requeue_after_ms));
     prg_json_set_string(arena, out, "policyRevision", plan->policy_revision ? plan->policy_revision : "");

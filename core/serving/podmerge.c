@@ -83,10 +83,7 @@ static const cJSON *members(struct prg_arena *arena, const cJSON *object, const 
     prg_json_each (member, object) {
         if (is_one_of(member->string, names) != is_keeping)
             continue;
-        cJSON *shared = prg_arena_new(arena, cJSON);
-        *shared = *member;
-        shared->next = shared->prev = NULL;
-        prg_json_add(arena, view, member->string, shared);
+        prg_json_add(arena, view, member->string, prg_json_reference(arena, member));
     }
     return view;
 }
