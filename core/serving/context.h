@@ -78,6 +78,9 @@ int prg_serving_union(struct prg_serving *s, const struct prg_meta_layers *layer
 
 // ---- storage.c: storageUri validation; volumes and init container of storageUris. ----
 int prg_serving_validate_storage_uri(struct prg_serving *s, const char *uri, struct prg_error *err) PRG_MUST_USE;
+// Looks up the storage container of storageUris, if there are any: whether it exists and fits is an error in both
+// modes, whatever else goes wrong later.
+int prg_serving_check_storage_uris(struct prg_serving *s, struct prg_error *err) PRG_MUST_USE;
 // CommonStorageInitialization for storageUris: changes pod_spec in place. For head and worker, Standard and Knative.
 int prg_serving_storage_uris(struct prg_serving *s, cJSON *pod_spec, const cJSON *annotations,
                              struct prg_error *err) PRG_MUST_USE;

@@ -46,7 +46,7 @@ static void share_app_label(struct prg_serving *s, const struct prg_workload *w,
 int prg_serving_raw(struct prg_serving *s, struct prg_workload *w, struct prg_error *err)
 {
     struct raw_objects objects = {0};
-    if (prg_render_check_config(s, err) != PRG_OK || prg_render_check_storage(s, err) != PRG_OK ||
+    if (prg_render_check_config(s, err) != PRG_OK || prg_serving_check_storage_uris(s, err) != PRG_OK ||
         build(s, w, &objects, err) != PRG_OK)
         return (int)err->code;
     share_app_label(s, w, &objects);

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "object/quantity.h"
-#include "serving/storage.h"
 
 // ---- objects ----
 
@@ -156,18 +155,5 @@ int prg_render_check_config(struct prg_serving *s, struct prg_error *err)
     if (prg_render_section(s, "storageInitializer", "storageInitializer", &section, err) != PRG_OK ||
         check_initializer_sizes(section, err) != PRG_OK)
         return prg_wrap(err, "failed to get StorageInitializer config");
-    return PRG_OK;
-}
-
-int prg_render_check_storage(struct prg_serving *s, struct prg_error *err)
-{
-    const cJSON *first = prg_json_item(prg_json_get(s->predictor, "storageUris"), 0), *container = NULL;
-    if (!first)
-        return PRG_OK;
-    const char *uri = prg_json_get_text(first, "uri");
-    const char *name = prg_json_get_text(s->predictor, "storageContainerName");
-    if (prg_storage_container_for(prg_storage_containers(s->arena, s->in->store), uri ? uri : "", name, &container,
-                                  err) != PRG_OK)
-        return prg_wrap(err, "failed to get storage container spec");
     return PRG_OK;
 }

@@ -39,9 +39,6 @@ const cJSON *prg_render_given(const cJSON *object, const char *key);
 // Checks that the ConfigMap is there and that its storageInitializer section has usable sizes: both modes need it
 // before anything else (Predictor.reconcileRawDeployment, .reconcileKnativeDeployment).
 int prg_render_check_config(struct prg_serving *s, struct prg_error *err) PRG_MUST_USE;
-// Looks up the storage container of storageUris, if there are any: whether it exists and fits is an error in both
-// modes, whatever else goes wrong later.
-int prg_render_check_storage(struct prg_serving *s, struct prg_error *err) PRG_MUST_USE;
 // A section as an object, or NULL when it is absent. `what` is how errors call it: "ingress".
 int prg_render_section(struct prg_serving *s, const char *name, const char *what, const cJSON **ret,
                        struct prg_error *err) PRG_MUST_USE;

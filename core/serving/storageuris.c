@@ -28,6 +28,12 @@ static int find_container(struct prg_serving *s, const cJSON *uris, const cJSON 
     return PRG_OK;
 }
 
+int prg_serving_check_storage_uris(struct prg_serving *s, struct prg_error *err)
+{
+    const cJSON *uris = prg_json_get(s->predictor, "storageUris"), *container = NULL;
+    return prg_json_count(uris) ? find_container(s, uris, &container, err) : PRG_OK;
+}
+
 // Without a storage initializer only what is mounted remains.
 static const cJSON *without_loaded(struct prg_serving *s, const cJSON *uris)
 {
