@@ -11,10 +11,10 @@ error("this file declares types for editors and is not run")
 ---@field [integer] any
 
 ---@class perigee
----@field null lightuserdata JSON null
+---@field null lightuserdata JSON null, which is neither nil nor false
 ---@field config perigee.View the effective configuration; inside functions only
 ---@field compat perigee.Compat what is mended; inside functions only
----@field shipped perigee.shipped
+---@field shipped perigee.shipped functions of the shipped policies, for files that change a part of one
 ---@field runtimes perigee.runtimes
 ---@field labels perigee.labels
 ---@field selectors perigee.selectors
@@ -24,6 +24,8 @@ error("this file declares types for editors and is not run")
 ---@field json perigee.json
 ---@field explain perigee.explain
 ---@field times perigee.times
+---@field lua51 perigee.lua51
+---@field karmada perigee.karmada
 ---@field podspec perigee.podspec
 ---@field placeholders perigee.placeholders
 ---@field image perigee.image
@@ -61,24 +63,26 @@ options = {}
 ---@class perigee.CompatOption
 ---@field compat? "kserve"|"fixed"|table<string, boolean>
 
+--- How the planner merges pod specs.
 ---@class perigee.podspec
----@field merge_container fun(runtime: table, service: table, options?: perigee.CompatOption): perigee.View
----@field merge fun(runtime: table, container: table, service: table, target: string, options?: perigee.CompatOption): perigee.View
+---@field merge_container fun(runtime: table, service: table, options?: perigee.CompatOption): perigee.View the merged container
+---@field merge fun(runtime_spec: table, service_container: table, service_spec: table, target: string, options?: perigee.CompatOption): perigee.View {container, podSpec, index}
 
+--- Placeholders in containers of runtimes.
 ---@class perigee.placeholders
----@field replace fun(container: table, metadata: table, options?: perigee.CompatOption): perigee.View
+---@field replace fun(container: table, metadata: table, options?: perigee.CompatOption): perigee.View the container with {{.Name}} and the like replaced
 
----@class perigee.image
----@field tag fun(image: string, request: perigee.ImageRequest, options?: perigee.CompatOption): string
-
+--- GPUs and nodes.
 ---@class perigee.gpu
----@field ray fun(request: perigee.TopologyRequest): perigee.Topology?, string?
----@field mp fun(request: perigee.TopologyRequest): perigee.Topology
----@field requested fun(resources: table, types?: string[], options?: perigee.CompatOption): {resource: string, count: integer}?
+---@field ray fun(request: perigee.TopologyRequest): perigee.Topology?, string? nodes and GPUs for Ray, or nil and why the GPUs do not suffice
+---@field mp fun(request: perigee.TopologyRequest): perigee.Topology nodes and GPUs for multiprocessing
+---@field requested fun(resources: table, types?: string[], options?: perigee.CompatOption): {resource: string, count: integer}? the GPUs of a container's resources
 
+--- Storage URIs.
 ---@class perigee.storage
----@field validate_uri fun(uri: string, storage_containers: table): string?, string?
+---@field validate_uri fun(uri: string, storage_containers: table): string?, string? why it is supported, or nil and why not
 
+--- Maps of labels and annotations as the planner treats them.
 ---@class perigee.meta
----@field union fun(...: table|perigee.View|nil): perigee.View
----@field filter fun(map: table|perigee.View, disallowed: string[]|perigee.View): perigee.View
+---@field union fun(...: table|perigee.View|nil): perigee.View maps laid over each other, later ones win
+---@field filter fun(map: table|perigee.View, disallowed: string[]|perigee.View): perigee.View the map without the keys of the list

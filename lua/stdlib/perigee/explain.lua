@@ -2,7 +2,7 @@
 --- Texts for reasons. `formats` and `offer` are C: core/policy/natives.c.
 ---@class perigee.explain
 ---@field formats fun(formats: table|perigee.View|nil): string "sklearn 1, xgboost"
----@field offer fun(asked: table|perigee.View, formats: table|perigee.View|nil): string
+---@field offer fun(asked: table|perigee.View, formats: table|perigee.View|nil): string "asked for sklearn 2, the runtime offers sklearn 1"
 local M = {}
 
 --- "sklearn 1", or "sklearn" without a version.

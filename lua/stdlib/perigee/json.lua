@@ -3,7 +3,12 @@
 ---@class perigee.json
 ---@field encode fun(value: any, pretty?: boolean): string keys sorted
 ---@field decode fun(text: string): any, string? the value as a view, or nil and why
----@field find fun(list: table|perigee.View|nil, key: string, value: string): perigee.View?
+---@field find fun(list: table|perigee.View|nil, key: string, value: string): perigee.View? the first one whose member is that text
+---@field null lightuserdata as perigee.null
+---@field array fun(list?: table|perigee.View): table as perigee.array
+---@field object fun(object?: table|perigee.View): table as perigee.object
+---@field copy fun(value: any): any as perigee.copy
+---@field kind fun(value: any): string as perigee.kind
 local M = {
   null = perigee.null,
   array = perigee.array,

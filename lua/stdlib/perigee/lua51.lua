@@ -7,6 +7,12 @@
 ---@field string table<string, function> gfind
 ---@field table table<string, function> getn, maxn, foreach, foreachi; setn is refused
 ---@field math table<string, function> pow, mod, log10, ldexp; random and randomseed are refused
+---@field loadstring fun(...: any) refused, as are load, loadfile, dofile, getfenv and setfenv
+---@field load fun(...: any) refused
+---@field loadfile fun(...: any) refused
+---@field dofile fun(...: any) refused
+---@field getfenv fun(...: any) refused
+---@field setfenv fun(...: any) refused
 local M = {}
 
 ---@param name string
@@ -30,8 +36,6 @@ function M.unpack(list, i, j)
   return table.unpack(list, i, j)
 end
 
---- Refused: scripts are not made out of texts. So are `load`, `loadfile` and `dofile`.
----@return nil
 M.loadstring = refuse("loadstring", CODE)
 M.load = refuse("load", CODE)
 M.loadfile = refuse("loadfile", CODE)

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Label selectors. `matches` and `text` are C: core/policy/natives.c.
+--- Label selectors: a text ("app=x,tier in (a,b),!old") or a LabelSelector; nil selects nothing, {}
+--- everything. `matches` and `text` are C: core/policy/natives.c.
 ---@alias perigee.Selector string|table|perigee.View|nil a text, or a LabelSelector
 ---@class perigee.selectors
----@field matches fun(selector: perigee.Selector, labels: table|perigee.View|nil): boolean
----@field text fun(selector: perigee.Selector): string
+---@field matches fun(selector: perigee.Selector, labels: table|perigee.View|nil): boolean whether it selects them
+---@field text fun(selector: perigee.Selector): string its canonical text
 local M = {}
 
 --- A LabelSelector for exactly these labels.
