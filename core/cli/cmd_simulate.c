@@ -106,7 +106,7 @@ static int load_objects(struct session *session, const char *path, struct prg_er
             prg_json_append(session->objects, prg_json_copy(&session->arena, object));
         return PRG_OK;
     }
-    return prg_manifest_each_file(path, true, add_file, session, err);
+    return prg_manifest_each_file(path, false, add_file, session, err);
 }
 
 static int read_number(const char *option, const char *text, uint64_t otherwise, uint64_t *ret, struct prg_error *err)
@@ -240,7 +240,7 @@ const struct prg_command prg_command_simulate = {
             "reports of edge nodes, phases of pods, faults, time. With --random edge nodes and workers behave as real "
             "ones\n"
             "do, at random, and the timelines of jobs that got stuck are printed.\n\n"
-            "  perigee simulate --random 1000 --faults drop,kill --policies my-policies examples/learning\n\n"
+            "  perigee simulate --random 1000 --faults drop,kill --policies my-policies examples/learning/jobs\n\n"
             "Exit status: 0 done, 1 with --random a job got stuck or had two train workers at once, 2 trouble.\n",
     .options = options,
     .run = run,

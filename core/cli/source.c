@@ -112,25 +112,36 @@ int prg_source_open(const struct prg_cli_options *options, struct prg_arena *are
     return prg_catalog_open(path, &catalog, ret, err);
 }
 
-// Names under which users know the kind, as kubectl takes them.
-static bool is_service_kind(const char *kind, size_t length)
+// Kinds that can be planned, with the names under which users know them, as kubectl takes them.
+struct subject_kind {
+    const char *group, *kind;
+    const char *names[7];
+};
+static const struct subject_kind subject_kinds[] = {
+    {"serving.kserve.io",
+     "InferenceService",
+     {"inferenceservice", "inferenceservices", "isvc", "inferenceservice.serving.kserve.io",
+      "inferenceservices.serving.kserve.io", "inferenceservices.v1beta1.serving.kserve.io"}},
+    {"sedna.io",
+     "IncrementalLearningJob",
+     {"incrementallearningjob", "incrementallearningjobs", "il", "incrementallearningjob.sedna.io",
+      "incrementallearningjobs.sedna.io", "incrementallearningjobs.v1alpha1.sedna.io"}},
+};
+
+static const struct subject_kind *subject_kind_of(const char *name, size_t length)
 {
-    static const char *const names[] = {"inferenceservice",
-                                        "inferenceservices",
-                                        "isvc",
-                                        "inferenceservice.serving.kserve.io",
-                                        "inferenceservices.serving.kserve.io",
-                                        "inferenceservices.v1beta1.serving.kserve.io"};
-    for (size_t i = 0; i < PRG_COUNT(names); i++)
-        if (strlen(names[i]) == length && strncasecmp(names[i], kind, length) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++)
+        for (const char *const *known = subject_kinds[i].names; *known; known++)
+            if (strlen(*known) == length && strncasecmp(*known, name, length) == 0)
+                return &subject_kinds[i];
+    return NULL;
 }
 
 struct collecting {
     struct prg_arena *arena;
     struct prg_key *keys;
     size_t count, cap;
+    const struct subject_kind *kind;
     const char *name; // only this one, or NULL
 };
 
@@ -147,9 +158,15 @@ static void collect(const cJSON *object, void *ctx)
         collecting->keys = keys;
         collecting->cap = cap;
     }
-    collecting->keys[collecting->count++] = (struct prg_key){
-        "serving.kserve.io", "InferenceService", prg_arena_strdup(collecting->arena, prg_meta_namespace(object)),
-        prg_arena_strdup(collecting->arena, prg_meta_name(object))};
+    collecting->keys[collecting->count++] =
+        (struct prg_key){collecting->kind->group, collecting->kind->kind,
+                         prg_arena_strdup(collecting->arena, prg_meta_namespace(object)),
+                         prg_arena_strdup(collecting->arena, prg_meta_name(object))};
+}
+
+static void list_subjects(const struct prg_store *store, const char *ns, struct collecting *collecting)
+{
+    store->reader.list(&store->reader, collecting->kind->group, collecting->kind->kind, ns, collect, collecting);
 }
 
 static int one_subject(const struct prg_cli_options *options, const struct prg_store *store, const char *arg,
@@ -159,16 +176,17 @@ static int one_subject(const struct prg_cli_options *options, const struct prg_s
     struct collecting elsewhere = {.arena = subjects->arena};
     if (!slash || !slash[1])
         return prg_fail(err, PRG_INVALID, "%s: a subject is KIND/NAME, as in inferenceservice/iris", arg);
-    if (!is_service_kind(arg, (size_t)(slash - arg)))
-        return prg_fail(err, PRG_INVALID, "%s: only an inferenceservice can be planned", arg);
+    subjects->kind = elsewhere.kind = subject_kind_of(arg, (size_t)(slash - arg));
+    if (!subjects->kind)
+        return prg_fail(err, PRG_INVALID, "%s: only an inferenceservice or an incrementallearningjob can be planned",
+                        arg);
     const char *ns = options->all_namespaces ? NULL : options->ns ? options->ns : "default";
     size_t before = subjects->count;
-    subjects->name = slash + 1;
-    store->reader.list(&store->reader, "serving.kserve.io", "InferenceService", ns, collect, subjects);
+    subjects->name = elsewhere.name = slash + 1;
+    list_subjects(store, ns, subjects);
     if (subjects->count > before)
         return PRG_OK;
-    elsewhere.name = slash + 1;
-    store->reader.list(&store->reader, "serving.kserve.io", "InferenceService", NULL, collect, &elsewhere);
+    list_subjects(store, NULL, &elsewhere);
     if (elsewhere.count)
         return prg_fail(err, PRG_NOTFOUND, "%s: not in namespace %s, but in %s: give -n %s", arg, ns,
                         elsewhere.keys[0].ns, elsewhere.keys[0].ns);
@@ -189,10 +207,12 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
         if (one_subject(options, store, options->args[i], &subjects, err) != PRG_OK)
             return err->code;
     if (options->arg_count == 0) {
-        store->reader.list(&store->reader, "serving.kserve.io", "InferenceService",
-                           options->all_namespaces ? NULL : options->ns, collect, &subjects);
+        for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++) {
+            subjects.kind = &subject_kinds[i];
+            list_subjects(store, options->all_namespaces ? NULL : options->ns, &subjects);
+        }
         if (!subjects.count)
-            return prg_fail(err, PRG_NOTFOUND, "no InferenceService%s%s",
+            return prg_fail(err, PRG_NOTFOUND, "no InferenceService or IncrementalLearningJob%s%s",
                             options->ns ? " in namespace " : " among the objects", options->ns ? options->ns : "");
     }
     if (subjects.count > 1)

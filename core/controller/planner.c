@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learning/names.h"
+#include "learning/plan.h"
+
 static const char config_map_name[] = "inferenceservice-config";
 
 struct prg_planner {
@@ -58,25 +61,44 @@ void prg_planner_load_config(struct prg_planner *planner, const struct prg_reade
                              &planner->config);
 }
 
+cJSON *prg_planner_config(const struct prg_planner *planner, struct prg_arena *arena)
+{
+    return prg_serving_config_to_json(arena, &planner->config);
+}
+
 bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_key *key)
 {
     return !key->group[0] && strcmp(key->kind, "ConfigMap") == 0 && strcmp(key->name, config_map_name) == 0 &&
            strcmp(key->ns, planner->config_namespace) == 0;
 }
 
-int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
-                     int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
+static int plan_job(struct prg_planner *planner, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
+                    uint64_t seed, struct prg_plan *plan, struct prg_error *err)
 {
-    const cJSON *service = store->get(store, key);
-    if (!service)
-        return prg_fail(err, PRG_NOTFOUND, "%s %s/%s: no such object", key->kind, key->ns, key->name);
+    struct prg_learning_input in = {.job = job, .store = store, .now_ns = now_ns, .seed = seed};
+    return prg_learning_plan(&in, prg_policy_set_decider(planner->policies), plan, NULL, err);
+}
+
+static int plan_service(struct prg_planner *planner, const struct prg_reader *store, const cJSON *service,
+                        int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
+{
     struct prg_serving_input in = {.service = service,
                                    .store = store,
                                    .config = &planner->config,
                                    .compat = planner->compat,
                                    .now_ns = now_ns,
                                    .seed = seed};
+    return prg_serving_plan(&in, prg_policy_set_decider(planner->policies), plan, err);
+}
+
+int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
+                     int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
+{
+    const cJSON *subject = store->get(store, key);
+    if (!subject)
+        return prg_fail(err, PRG_NOTFOUND, "%s %s/%s: no such object", key->kind, key->ns, key->name);
     plan->policy_revision = prg_policy_set_revision(planner->policies);
-    int rc = prg_serving_plan(&in, prg_policy_set_decider(planner->policies), plan, err);
+    int rc = strcmp(key->kind, PRG_KIND_JOB) == 0 ? plan_job(planner, store, subject, now_ns, seed, plan, err)
+                                                  : plan_service(planner, store, subject, now_ns, seed, plan, err);
     return rc == PRG_OK ? PRG_OK : prg_wrap(err, "%s %s/%s", key->kind, key->ns, key->name);
 }

@@ -16,8 +16,10 @@ void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set
 const char *prg_planner_revision(const struct prg_planner *planner);                         // of its policy set
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
+// The configuration as policies see it (perigee.config).
+cJSON *prg_planner_config(const struct prg_planner *planner, struct prg_arena *arena);
 bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_key *key);
 
-// Plans the InferenceService key. PRG_NOTFOUND when the store has no such object.
+// Plans the InferenceService or IncrementalLearningJob key. PRG_NOTFOUND when the store has no such object.
 int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
                      int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err) PRG_MUST_USE;
