@@ -7,6 +7,7 @@ extern const struct prg_command prg_command_controller;
 extern const struct prg_command prg_command_plan;
 extern const struct prg_command prg_command_eval;
 extern const struct prg_command prg_command_test;
+extern const struct prg_command prg_command_repl;
 extern const struct prg_command prg_command_policies;
 extern const struct prg_command prg_command_simulate;
 extern const struct prg_command prg_command_check;

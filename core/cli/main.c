@@ -12,6 +12,7 @@ const struct prg_command *const prg_commands[] = {
     &prg_command_plan,
     &prg_command_eval,
     &prg_command_test,
+    &prg_command_repl,
     &prg_command_policies,
     &prg_command_simulate,
     &prg_command_check,

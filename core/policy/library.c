@@ -326,3 +326,17 @@ void prg_library_push(lua_State *L)
     lua_setmetatable(L, -2);
     freeze_lazy(L, "perigee");
 }
+
+void prg_library_each_name(void (*visit)(const char *name, size_t length, void *ctx), void *ctx)
+{
+    static const char *const own[] = {"array", "compat", "config", "copy", "kind", "null", "object", "shipped"};
+    const struct prg_native *tables[] = {prg_core_natives, natives};
+    const size_t counts[] = {prg_core_native_count, native_count};
+    for (size_t i = 0; i < PRG_COUNT(own); i++)
+        visit(own[i], strlen(own[i]), ctx);
+    for (size_t i = 0; i < prg_builtin_module_count; i++)
+        visit(prg_builtin_modules[i].name, strlen(prg_builtin_modules[i].name), ctx);
+    for (size_t table = 0; table < PRG_COUNT(tables); table++)
+        for (size_t i = 0; i < counts[table]; i++)
+            visit(tables[table][i].name, strcspn(tables[table][i].name, "."), ctx);
+}

@@ -25,8 +25,7 @@ static const struct prg_builtin *library_file(const char *name)
     return NULL;
 }
 
-// Runs a file of lua/spec with the host table at `host`; pushes what it returns.
-static void run_library(lua_State *L, const char *name, int host)
+void prg_spec_run_library(lua_State *L, const char *name, int host)
 {
     const struct prg_builtin *file = library_file(name);
     lua_pushfstring(L, "@spec/%s.lua", name);
@@ -45,9 +44,9 @@ static int open_library(lua_State *L)
     lua_settop(L, 0);
     luaL_checkstack(L, 20, "spec");
     prg_spec_push_host(L, state);
-    run_library(L, "support", 1);
+    prg_spec_run_library(L, "support", 1);
     lua_setfield(L, 1, "support");
-    run_library(L, "busted", 1);
+    prg_spec_run_library(L, "busted", 1);
     state->library = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;
 }

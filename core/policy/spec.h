@@ -37,6 +37,9 @@ void prg_spec_gate(const struct prg_policy_set *set, const char *folder, const s
 // Pushes the table of C functions that lua/spec is given. Raises.
 void prg_spec_push_host(lua_State *L, struct prg_spec_state *state);
 
+// Runs a file of lua/spec ("busted") with the host table at `host`; pushes what it returns. Raises.
+void prg_spec_run_library(lua_State *L, const char *name, int host);
+
 // ---- coverage ----
 // Compiles nothing; the chunk on top of the stack is a main function whose source is chunk_name. Raises.
 void prg_coverage_add_chunk(struct prg_coverage *coverage, lua_State *L, const char *chunk_name);

@@ -8,6 +8,7 @@
 
 #include "policy/builtin.h"
 #include "policy/convert.h"
+#include "policy/library.h"
 #include "policy/sandbox.h"
 #include "policy/spec.h"
 #include "policy/view.h"
@@ -206,6 +207,14 @@ static int host_call(lua_State *L)
     return lua_gettop(L) - 1;
 }
 
+// mentions(name, word): is the word in the text of the policy?
+static int host_mentions(lua_State *L)
+{
+    const struct prg_spec_policy *policy = get_policy(L, state_of(L), luaL_checkstring(L, 1));
+    lua_pushboolean(L, prg_source_find(&policy->source, luaL_checkstring(L, 2), 0).line != 0);
+    return 1;
+}
+
 // ---- things to test with ----
 
 static int host_view(lua_State *L)
@@ -294,11 +303,52 @@ static int host_yaml(lua_State *L)
     return push_documents(L, "yaml", text, length);
 }
 
+// ---- names, for completion ----
+
+static void add_name(const char *name, size_t length, void *ctx)
+{
+    prg_strbuf_add(ctx, name, length);
+    prg_strbuf_putc(ctx, ' ');
+}
+
+static void add_global(const char *name, void *ctx)
+{
+    if (!strchr(name, '.'))
+        add_name(name, strlen(name), ctx);
+}
+
+static int host_library_names(lua_State *L)
+{
+    struct prg_strbuf *names = &prg_vm_of(L)->scratch;
+    prg_strbuf_clear(names);
+    prg_library_each_name(add_name, names);
+    lua_pushlstring(L, names->text, names->length);
+    return 1;
+}
+
+static int host_global_names(lua_State *L)
+{
+    struct prg_strbuf *names = &prg_vm_of(L)->scratch;
+    prg_strbuf_clear(names);
+    prg_sandbox_each_global(add_global, names);
+    prg_strbuf_puts(names, "math string table utf8");
+    lua_pushlstring(L, names->text, names->length);
+    return 1;
+}
+
 void prg_spec_push_host(lua_State *L, struct prg_spec_state *state)
 {
-    static const luaL_Reg functions[] = {{"call", host_call}, {"line", host_line}, {"objects", host_objects},
-                                         {"read", host_read}, {"run", host_call},  {"view", host_view},
-                                         {"yaml", host_yaml}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"call", host_call},
+                                         {"global_names", host_global_names},
+                                         {"library_names", host_library_names},
+                                         {"line", host_line},
+                                         {"mentions", host_mentions},
+                                         {"objects", host_objects},
+                                         {"read", host_read},
+                                         {"run", host_call},
+                                         {"view", host_view},
+                                         {"yaml", host_yaml},
+                                         {NULL, NULL}};
     lua_newtable(L);
     lua_pushlightuserdata(L, state);
     luaL_setfuncs(L, functions, 1);

@@ -112,7 +112,9 @@ static void trip(struct prg_vm *vm, enum prg_trip kind)
 
 static void check_budget(struct prg_vm *vm)
 {
-    if (vm->steps > vm->limits.max_steps) {
+    if (vm->is_interrupted) {
+        trip(vm, PRG_TRIP_INTERRUPT);
+    } else if (vm->steps > vm->limits.max_steps) {
         trip(vm, PRG_TRIP_STEPS);
     } else if (vm->steps >= vm->clock_steps) {
         vm->clock_steps = vm->steps + CLOCK_STEPS;
@@ -299,6 +301,9 @@ static const char *trip_text(const struct prg_vm *vm, char *buffer, size_t size)
     case PRG_TRIP_WALL:
         snprintf(buffer, size, "stopped: it ran longer than %u ms (limit wallMs)", limits->max_wall_ms);
         break;
+    case PRG_TRIP_INTERRUPT:
+        snprintf(buffer, size, "stopped: interrupted");
+        break;
     case PRG_TRIP_BLOCK:
         snprintf(buffer, size, "stopped: one text or table grew larger than %zu bytes (limit blockBytes)",
                  limits->max_block_bytes);
@@ -342,6 +347,7 @@ static void begin_call(struct prg_vm *vm)
     vm->clock_steps = CLOCK_STEPS;
     vm->deadline_ns = prg_clock_monotonic_ns() + (int64_t)vm->limits.max_wall_ms * 1000000;
     vm->trip = PRG_TRIP_NONE;
+    vm->is_interrupted = 0;
     vm->refused_bytes = 0;
     vm->stress.count = 0;
     vm->stress.is_refused = false;

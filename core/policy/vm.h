@@ -7,6 +7,7 @@
 #pragma once
 #include <lauxlib.h>
 #include <lua.h>
+#include <signal.h>
 
 #include "policy/policy.h"
 
@@ -14,6 +15,7 @@ enum prg_trip {
     PRG_TRIP_NONE,
     PRG_TRIP_STEPS,
     PRG_TRIP_WALL,
+    PRG_TRIP_INTERRUPT,
     PRG_TRIP_MEMORY,
     PRG_TRIP_BLOCK,
     PRG_TRIP_DEPTH,
@@ -48,14 +50,15 @@ struct prg_vm {
     uint64_t clock_steps; // steps at which the clock is looked at next
     int64_t deadline_ns;  // monotonic
     enum prg_trip trip;
-    struct prg_arena *arena;       // of the answers; NULL: C functions that need one are refused
-    size_t arena_start_bytes;      // used_bytes of arena when the call began
-    const cJSON *config, *compat;  // perigee.config, perigee.compat; NULL: absent
-    uint64_t generation;           // views made under another one have expired
-    struct prg_strbuf printed;     // what `print` wrote in this call
-    struct prg_strbuf scratch;     // for texts on their way into Lua, so that a raise loses nothing
-    struct prg_coverage *coverage; // lines that run are counted there; NULL: not counted
-    int function_line;             // of the function asked, for errors about its answer; 0: none
+    volatile sig_atomic_t is_interrupted; // set from a signal handler: the call is over
+    struct prg_arena *arena;              // of the answers; NULL: C functions that need one are refused
+    size_t arena_start_bytes;             // used_bytes of arena when the call began
+    const cJSON *config, *compat;         // perigee.config, perigee.compat; NULL: absent
+    uint64_t generation;                  // views made under another one have expired
+    struct prg_strbuf printed;            // what `print` wrote in this call
+    struct prg_strbuf scratch;            // for texts on their way into Lua, so that a raise loses nothing
+    struct prg_coverage *coverage;        // lines that run are counted there; NULL: not counted
+    int function_line;                    // of the function asked, for errors about its answer; 0: none
 
     // Memory.
     size_t used_bytes, peak_bytes;

@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: Apache-2.0
+// cmd_repl.c: `perigee repl`: Lua lines in the policies' sandbox over the objects of a store, and commands around them.
+// Reads the store, never writes to it.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/repl_line.h"
+#include "controller/planner.h"
+#include "controller/summary.h"
+#include "object/meta.h"
+#include "store/store_mem.h"
+#include "yaml/dump.h"
+#include "json/diff.h"
+
+static const char group[] = "serving.kserve.io";
+
+struct repl {
+    const struct prg_cli_options *options;
+    struct prg_settings settings;
+    struct prg_arena arena; // of the store and of everything that globals show
+    struct prg_store *store;
+    struct prg_policy_set *set;
+    struct prg_planner *planner;
+    struct prg_console *console;
+    struct prg_repl_lines lines;
+    struct prg_key subject; // of the selected service; name NULL: none
+    bool has_failed, is_over;
+};
+
+struct command {
+    const char *name, *arguments, *help;
+    int (*run)(struct repl *repl, const char *arguments, struct prg_error *err);
+};
+static const struct command commands[];
+
+// ---- Ctrl-C ----
+
+static struct prg_console *interrupted; // of the process's one session
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    if (interrupted)
+        prg_console_interrupt(interrupted);
+}
+
+static void catch_interrupts(struct repl *repl)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    interrupted = repl->console;
+    sigaction(SIGINT, &action, NULL);
+}
+
+// ---- opening ----
+
+static void print_set_error(const char *text, void *ctx)
+{
+    (void)ctx;
+    fprintf(stderr, "error: %s\n", text);
+}
+
+static int load_set(struct repl *repl, const char *folder, struct prg_policy_set **ret, struct prg_error *err)
+{
+    struct prg_policy_options load = {.folder = folder, .limits = repl->settings.limits, .report = print_set_error};
+    return prg_policy_set_load(&load, ret, err);
+}
+
+static int define_surroundings(struct repl *repl, struct prg_error *err)
+{
+    int rc = prg_console_define(repl->console, "config", prg_planner_config(repl->planner, &repl->arena), err);
+    if (rc == PRG_OK)
+        rc = prg_console_define(repl->console, "compat", prg_compat_to_json(&repl->arena, repl->settings.compat), err);
+    return rc;
+}
+
+static int open_repl(struct repl *repl, struct prg_error *err)
+{
+    int rc = load_set(repl, repl->settings.policies, &repl->set, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (repl->options->files.count || repl->options->store)
+        rc = prg_source_open(repl->options, &repl->arena, &repl->store, err);
+    else
+        repl->store = prg_store_mem_new();
+    if (rc != PRG_OK)
+        return rc;
+    repl->planner = prg_planner_new(repl->set, repl->settings.compat, repl->settings.config_namespace);
+    prg_planner_load_config(repl->planner, &repl->store->reader);
+    rc = prg_console_new(&repl->settings.limits, &repl->console, err);
+    if (rc != PRG_OK)
+        return rc;
+    prg_console_set_policies(repl->console, repl->set);
+    return define_surroundings(repl, err);
+}
+
+// ---- services ----
+
+struct listing {
+    struct repl *repl;
+    struct prg_table *table;
+    size_t count;
+};
+
+static void list_service(const cJSON *object, void *ctx)
+{
+    struct listing *listing = ctx;
+    const struct prg_key *subject = &listing->repl->subject;
+    const char *ns = prg_meta_namespace(object), *name = prg_meta_name(object);
+    bool is_selected = subject->name && strcmp(subject->name, name) == 0 && strcmp(subject->ns, ns) == 0;
+    const char *cells[] = {is_selected ? "*" : "-", ns, name};
+    prg_table_row(listing->table, cells);
+    listing->count++;
+}
+
+static int list_services(struct repl *repl)
+{
+    static const char *const head[] = {"SELECTED", "NAMESPACE", "NAME"};
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    struct listing listing = {.repl = repl, .table = prg_table_new(PRG_COUNT(head))};
+    prg_table_row(listing.table, head);
+    repl->store->reader.list(&repl->store->reader, group, "InferenceService", NULL, list_service, &listing);
+    prg_table_print(listing.table, &out);
+    if (!listing.count)
+        prg_strbuf_puts(&out, "no InferenceService; start with -f FILE or --store dir:PATH\n");
+    prg_cli_write(&out);
+    return PRG_OK;
+}
+
+static int plan_with(struct repl *repl, struct prg_planner *planner, const struct prg_key *key, struct prg_plan *plan,
+                     struct prg_error *err)
+{
+    int64_t now_ns = prg_clock_wall_ns();
+    if (repl->options->now && !prg_clock_parse(repl->options->now, &now_ns))
+        return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", repl->options->now);
+    return prg_planner_plan(planner, &repl->store->reader, key, now_ns, 1, plan, err);
+}
+
+struct collecting {
+    struct prg_arena *arena;
+    cJSON *list;
+};
+
+static void collect(const cJSON *object, void *ctx)
+{
+    struct collecting *collecting = ctx;
+    prg_json_append(collecting->list, prg_json_copy(collecting->arena, object));
+}
+
+// Globals: service (as defaulted), namespace, runtimes (of the namespace, then of the cluster).
+static int define_subject(struct repl *repl, struct prg_error *err)
+{
+    struct prg_arena *arena = &repl->arena;
+    const struct prg_reader *reader = &repl->store->reader;
+    struct prg_plan *plan = prg_plan_new(arena);
+    struct collecting runtimes = {arena, prg_json_array(arena)};
+    int rc = plan_with(repl, repl->planner, &repl->subject, plan, err);
+    if (rc != PRG_OK)
+        return rc;
+    reader->list(reader, group, "ServingRuntime", repl->subject.ns, collect, &runtimes);
+    reader->list(reader, group, "ClusterServingRuntime", NULL, collect, &runtimes);
+    const cJSON *ns = prg_reader_get(reader, "", "Namespace", "", repl->subject.ns);
+    rc = prg_console_define(repl->console, "service", plan->resource, err);
+    if (rc == PRG_OK)
+        rc = prg_console_define(repl->console, "runtimes", runtimes.list, err);
+    if (rc == PRG_OK)
+        rc = prg_console_define(repl->console, "namespace", ns ? prg_json_copy(arena, ns) : NULL, err);
+    return rc;
+}
+
+static int run_select(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    struct prg_cli_options named = *repl->options;
+    struct prg_key *keys;
+    size_t count;
+    if (!*arguments)
+        return list_services(repl);
+    char *argument = prg_arena_printf(&repl->arena, "%s%s", strchr(arguments, '/') ? "" : "isvc/", arguments);
+    named.args = &argument;
+    named.arg_count = 1;
+    if (!named.ns)
+        named.all_namespaces = true;
+    if (prg_source_subjects(&named, repl->store, &repl->arena, &keys, &count, err) != PRG_OK)
+        return err->code;
+    if (count > 1)
+        return prg_fail(err, PRG_CONFLICT, "%s: in namespaces %s and %s; start with -n NAMESPACE", arguments,
+                        keys[0].ns, keys[1].ns);
+    repl->subject = keys[0];
+    if (define_subject(repl, err) != PRG_OK)
+        return err->code;
+    printf("selected %s/%s: service, runtimes, namespace, config, compat\n", repl->subject.ns, repl->subject.name);
+    return PRG_OK;
+}
+
+static int plan_subject(struct repl *repl, struct prg_plan *plan, struct prg_error *err)
+{
+    if (!repl->subject.name)
+        return prg_fail(err, PRG_INVALID, "no service is selected; select NAME comes first");
+    return plan_with(repl, repl->planner, &repl->subject, plan, err);
+}
+
+static int run_why(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    prg_arena_init(&arena);
+    struct prg_plan *plan = prg_plan_new(&arena);
+    if (*arguments && run_select(repl, arguments, err) != PRG_OK)
+        return err->code;
+    if (plan_subject(repl, plan, err) != PRG_OK)
+        return err->code;
+    prg_plan_explain(plan, false, &out);
+    if (plan->error)
+        prg_strbuf_printf(&out, "error: %s\n", plan->error);
+    prg_cli_write(&out);
+    return PRG_OK;
+}
+
+static int run_plan(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    const cJSON *object;
+    prg_arena_init(&arena);
+    struct prg_plan *plan = prg_plan_new(&arena);
+    if (*arguments && run_select(repl, arguments, err) != PRG_OK)
+        return err->code;
+    if (plan_subject(repl, plan, err) != PRG_OK)
+        return err->code;
+    prg_json_each (object, plan->objects) {
+        prg_strbuf_puts(&out, "---\n");
+        prg_yaml_dump(&out, object);
+    }
+    prg_cli_write(&out);
+    return plan->error ? prg_fail(err, PRG_INVALID, "%s", plan->error) : PRG_OK;
+}
+
+// ---- calls ----
+
+// The first word of *text; *text goes behind it.
+static const char *take_word(struct prg_arena *arena, const char **text)
+{
+    *text += strspn(*text, " \t");
+    size_t length = strcspn(*text, " \t");
+    const char *word = prg_arena_strndup(arena, *text, length);
+    *text += length;
+    *text += strspn(*text, " \t");
+    return word;
+}
+
+static int run_call(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    prg_arena_init(&arena);
+    const char *policy = take_word(&arena, &arguments), *function = take_word(&arena, &arguments);
+    if (!*function)
+        return prg_fail(err, PRG_INVALID, "call POLICY FUNCTION ARGUMENT, …");
+    int rc = prg_console_call(repl->console, policy, function, arguments, &out, err);
+    prg_cli_write(&out);
+    return rc;
+}
+
+static int write_new(const char *path, const char *text, size_t length, struct prg_error *err)
+{
+    FILE *file = fopen(path, "wbx");
+    if (!file)
+        return prg_fail(err, PRG_IO, "%s: %s", path,
+                        errno == EEXIST ? "it is there already; save-spec FILE names another one" : strerror(errno));
+    bool good = fwrite(text, 1, length, file) == length;
+    int saved = errno;
+    good = fclose(file) == 0 && good;
+    return good ? PRG_OK : prg_fail(err, PRG_IO, "%s: %s", path, strerror(saved));
+}
+
+static int run_save_spec(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT, policy = PRG_STRBUF_INIT, path = PRG_STRBUF_INIT;
+    if (prg_console_spec(repl->console, &text, &policy, err) != PRG_OK)
+        return err->code;
+    if (*arguments)
+        prg_strbuf_puts(&path, arguments);
+    else
+        prg_strbuf_printf(&path, "%s/%s_spec.lua", repl->settings.policies ? repl->settings.policies : ".",
+                          policy.text);
+    if (!prg_text_has_suffix(path.text, "_spec.lua"))
+        return prg_fail(err, PRG_INVALID, "%s: the name of a spec ends in _spec.lua", path.text);
+    if (write_new(path.text, text.text, text.length, err) != PRG_OK)
+        return err->code;
+    printf("written: %s\n", path.text);
+    return PRG_OK;
+}
+
+// ---- policies ----
+
+static int run_reload(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    struct prg_policy_set *set = NULL;
+    (void)arguments;
+    if (load_set(repl, repl->settings.policies, &set, err) != PRG_OK)
+        return prg_wrap(err, "the set in use stays, revision %s", prg_policy_set_revision(repl->set));
+    bool is_other = strcmp(prg_policy_set_revision(set), prg_policy_set_revision(repl->set)) != 0;
+    prg_planner_set_policies(repl->planner, set);
+    prg_console_set_policies(repl->console, set);
+    prg_policy_set_unref(repl->set);
+    repl->set = set;
+    printf("revision %s%s\n", prg_policy_set_revision(set), is_other ? "" : ", as before");
+    return PRG_OK;
+}
+
+struct exporting {
+    const char *name, *path;
+    bool is_found;
+    int rc;
+    struct prg_error *err;
+};
+
+static void export_one(const char *name, const char *text, size_t length, void *ctx)
+{
+    struct exporting *exporting = ctx;
+    if (strcmp(name, exporting->name) != 0)
+        return;
+    exporting->is_found = true;
+    exporting->rc = write_new(exporting->path, text, length, exporting->err);
+}
+
+// Runs $EDITOR (a shell command) on the file and waits for it.
+static int run_editor(const char *path, struct prg_error *err)
+{
+    const char *editor = getenv("EDITOR");
+    int status = 0;
+    prg_auto_strbuf script = PRG_STRBUF_INIT;
+    prg_strbuf_printf(&script, "%s \"$1\"", editor && *editor ? editor : "vi");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        execl("/bin/sh", "sh", "-c", script.text, "sh", path, (char *)NULL);
+        _exit(127);
+    }
+    if (child < 0)
+        return prg_fail(err, PRG_IO, "editor: %s", strerror(errno));
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return prg_fail(err, PRG_IO, "the editor (%s) ended with an error; nothing is reloaded", script.text);
+    return PRG_OK;
+}
+
+static int run_edit(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    if (!repl->settings.policies)
+        return prg_fail(err, PRG_INVALID,
+                        "edit needs a set: start with --policies DIR (perigee policies export DIR makes one)");
+    if (!*arguments || strchr(arguments, '/'))
+        return prg_fail(err, PRG_INVALID, "edit NAME: a file of %s, without .lua", repl->settings.policies);
+    prg_strbuf_printf(&path, "%s/%s.lua", repl->settings.policies, arguments);
+    if (access(path.text, F_OK) != 0) {
+        struct exporting exporting = {.name = arguments, .path = path.text, .err = err};
+        prg_policy_each_shipped(export_one, &exporting);
+        if (exporting.is_found && exporting.rc != PRG_OK)
+            return exporting.rc;
+        if (!exporting.is_found && !strstr(arguments, "_spec"))
+            return prg_fail(err, PRG_NOTFOUND, "there is no policy '%s', in the set or shipped", arguments);
+    }
+    if (run_editor(path.text, err) != PRG_OK)
+        return err->code;
+    return run_reload(repl, "", err);
+}
+
+// ---- diff ----
+
+struct comparing {
+    struct repl *repl;
+    struct prg_planner *other;
+    struct prg_strbuf out;
+    size_t services, different;
+    int rc;
+    struct prg_error *err;
+};
+
+static void add_json(struct prg_strbuf *out, const cJSON *node)
+{
+    if (node)
+        prg_json_print(out, node, PRG_JSON_SORTED);
+    else
+        prg_strbuf_puts(out, "(absent)");
+}
+
+static void add_difference(const struct prg_diff_entry *entry, void *ctx)
+{
+    struct prg_strbuf *out = ctx;
+    prg_strbuf_printf(out, "    %s: ", entry->pointer);
+    add_json(out, entry->from);
+    prg_strbuf_puts(out, " -> ");
+    add_json(out, entry->to);
+    prg_strbuf_putc(out, '\n');
+}
+
+static bool is_same_object(const cJSON *a, const cJSON *b)
+{
+    return prg_text_equal(prg_json_get_text(a, "kind"), prg_json_get_text(b, "kind")) &&
+           prg_text_equal(prg_meta_namespace(a), prg_meta_namespace(b)) &&
+           prg_text_equal(prg_meta_name(a), prg_meta_name(b));
+}
+
+static const cJSON *find_object(const cJSON *list, const cJSON *object)
+{
+    const cJSON *item;
+    prg_json_each (item, list)
+        if (is_same_object(item, object))
+            return item;
+    return NULL;
+}
+
+static void compare_plans(struct prg_strbuf *out, const struct prg_plan *now, const struct prg_plan *then)
+{
+    const cJSON *object;
+    if (!prg_text_equal(now->error, then->error))
+        prg_strbuf_printf(out, "  error: %s -> %s\n", now->error ? now->error : "(none)",
+                          then->error ? then->error : "(none)");
+    prg_json_each (object, now->objects) {
+        const cJSON *other = find_object(then->objects, object);
+        if (!other)
+            prg_strbuf_printf(out, "  - %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
+        else if (prg_diff(object, other, NULL, NULL)) {
+            prg_strbuf_printf(out, "  ~ %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
+            prg_diff(object, other, add_difference, out);
+        }
+    }
+    prg_json_each (object, then->objects)
+        if (!find_object(now->objects, object))
+            prg_strbuf_printf(out, "  + %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
+}
+
+static void compare_service(const cJSON *object, void *ctx)
+{
+    struct comparing *comparing = ctx;
+    struct repl *repl = comparing->repl;
+    prg_auto_arena arena;
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    prg_arena_init(&arena);
+    struct prg_key key = {group, "InferenceService", prg_arena_strdup(&arena, prg_meta_namespace(object)),
+                          prg_arena_strdup(&arena, prg_meta_name(object))};
+    struct prg_plan *now = prg_plan_new(&arena), *then = prg_plan_new(&arena);
+    if (comparing->rc != PRG_OK)
+        return;
+    comparing->rc = plan_with(repl, repl->planner, &key, now, comparing->err);
+    if (comparing->rc == PRG_OK)
+        comparing->rc = plan_with(repl, comparing->other, &key, then, comparing->err);
+    if (comparing->rc != PRG_OK)
+        return;
+    compare_plans(&out, now, then);
+    comparing->services++;
+    if (!out.length)
+        return;
+    comparing->different++;
+    prg_strbuf_printf(&comparing->out, "%s/%s\n", key.ns, key.name);
+    prg_strbuf_add(&comparing->out, out.text, out.length);
+}
+
+static int run_diff(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    struct prg_policy_set *set = NULL;
+    struct comparing comparing = {.repl = repl, .out = PRG_STRBUF_INIT, .err = err};
+    if (!*arguments)
+        return prg_fail(err, PRG_INVALID, "diff DIR: the other policy set");
+    if (load_set(repl, strcmp(arguments, "shipped") == 0 ? NULL : arguments, &set, err) != PRG_OK)
+        return err->code;
+    comparing.other = prg_planner_new(set, repl->settings.compat, repl->settings.config_namespace);
+    prg_planner_load_config(comparing.other, &repl->store->reader);
+    repl->store->reader.list(&repl->store->reader, group, "InferenceService", repl->options->ns, compare_service,
+                             &comparing);
+    prg_strbuf_printf(&comparing.out, "%zu of %zu services change\n", comparing.different, comparing.services);
+    if (comparing.rc == PRG_OK)
+        prg_cli_write(&comparing.out);
+    prg_strbuf_release(&comparing.out);
+    prg_planner_free(comparing.other);
+    prg_policy_set_unref(set);
+    return comparing.rc;
+}
+
+// ---- commands ----
+
+static int run_help(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    (void)repl;
+    (void)arguments;
+    (void)err;
+    for (const struct command *command = commands; command->name; command++) {
+        char left[64];
+        snprintf(left, sizeof(left), "%s %s", command->name, command->arguments);
+        printf("%-34s %s\n", left, command->help);
+    }
+    printf("anything else is Lua: an expression is shown as YAML; policy(NAME), view(TABLE), yaml(TEXT) are there\n");
+    return PRG_OK;
+}
+
+static int run_quit(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    (void)arguments;
+    (void)err;
+    repl->is_over = true;
+    return PRG_OK;
+}
+
+static const struct command commands[] = {
+    {"select", "[NAME]", "list the services, or make one of them the subject", run_select},
+    {"why", "[NAME]", "candidates with reasons, dropped annotations, label layers", run_why},
+    {"plan", "[NAME]", "the objects that would be made, as YAML", run_plan},
+    {"call", "POLICY FUNCTION ARGUMENT, ...", "ask a policy; the arguments are Lua", run_call},
+    {"save-spec", "[FILE]", "write the latest call as a spec", run_save_spec},
+    {"edit", "NAME", "open a file of the set in $EDITOR, then reload", run_edit},
+    {"reload", "", "load the set again; a bad one is refused", run_reload},
+    {"diff", "DIR|shipped", "what another set would change for all services", run_diff},
+    {"help", "", "this list", run_help},
+    {"quit", "", "leave (also Ctrl-D)", run_quit},
+    {NULL, NULL, NULL, NULL},
+};
+
+// A line is a command when its first word is one and what follows does not make it Lua ("select('#', x)", "plan = 1").
+static const struct command *find_command(const char *line, const char **ret_arguments)
+{
+    for (const struct command *command = commands; command->name; command++) {
+        size_t length = strlen(command->name);
+        if (strncmp(line, command->name, length) != 0 || (line[length] && !strchr(" \t", line[length])))
+            continue;
+        const char *rest = line + length + strspn(line + length, " \t");
+        if (*rest && strchr("=(.:,", *rest) && !(rest[0] == '.' && strchr("./", rest[1])))
+            return NULL;
+        *ret_arguments = rest;
+        return command;
+    }
+    return NULL;
+}
+
+static void add_if_begins(struct prg_strbuf *out, const char *name, const char *word)
+{
+    if (prg_text_has_prefix(name, word)) {
+        prg_strbuf_puts(out, name);
+        prg_strbuf_putc(out, '\n');
+    }
+}
+
+static void add_command(struct prg_strbuf *out, const struct command *command, const char *word)
+{
+    if (prg_text_has_prefix(command->name, word))
+        prg_strbuf_printf(out, "%s%s\n", command->name, *command->arguments ? " " : "");
+}
+
+static bool is_command_name(const char *text, size_t length)
+{
+    for (const struct command *command = commands; command->name; command++)
+        if (strlen(command->name) == length && memcmp(command->name, text, length) == 0)
+            return true;
+    return false;
+}
+
+// At the start of a line a name that is a command's too (select) is offered once, as the command.
+static void complete_lua(struct repl *repl, const char *word, bool at_start, struct prg_strbuf *out)
+{
+    prg_auto_strbuf found = PRG_STRBUF_INIT;
+    prg_console_complete(repl->console, word, &found);
+    for (const char *p = found.text; *p;) {
+        size_t length = strcspn(p, "\n");
+        if (!at_start || !is_command_name(p, length)) {
+            prg_strbuf_add(out, p, length);
+            prg_strbuf_putc(out, '\n');
+        }
+        p += length + (p[length] == '\n');
+    }
+}
+
+struct completing {
+    const char *word;
+    struct prg_strbuf *out;
+};
+
+static void complete_service(const cJSON *object, void *ctx)
+{
+    const struct completing *completing = ctx;
+    add_if_begins(completing->out, prg_meta_name(object), completing->word);
+}
+
+static void complete_policy(const char *name, const char *text, size_t length, void *ctx)
+{
+    const struct completing *completing = ctx;
+    (void)text;
+    (void)length;
+    add_if_begins(completing->out, name, completing->word);
+}
+
+static void complete(const char *line, const char *word, size_t start, struct prg_strbuf *out, void *ctx)
+{
+    struct repl *repl = ctx;
+    struct completing completing = {word, out};
+    const char *arguments;
+    const struct command *command = start ? find_command(line, &arguments) : NULL;
+    if (!start)
+        for (command = commands; command->name; command++)
+            add_command(out, command, word);
+    else if (command && (command->run == run_select || command->run == run_why || command->run == run_plan))
+        repl->store->reader.list(&repl->store->reader, group, "InferenceService", NULL, complete_service, &completing);
+    else if (command && (command->run == run_call || command->run == run_edit) && (size_t)(arguments - line) == start)
+        prg_policy_each_shipped(complete_policy, &completing);
+    if (!start || !command || command->run == run_call)
+        complete_lua(repl, word, start == 0, out);
+}
+
+// ---- lines ----
+
+static void report(struct repl *repl, const struct prg_error *err)
+{
+    repl->has_failed = true;
+    prg_cli_error(err, PRG_EXIT_FAILED);
+}
+
+// Runs Lua text; more lines are asked for until it is whole.
+static void run_lua(struct repl *repl, struct prg_strbuf *text)
+{
+    bool is_incomplete = false;
+    struct prg_error err = {0};
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    int rc = prg_console_run(repl->console, text->text, &out, &is_incomplete, &err);
+    while (is_incomplete && rc == PRG_OK) {
+        char *more = prg_repl_lines_next(&repl->lines, "      .. ");
+        if (!more) {
+            prg_fail(&err, PRG_INVALID, "the input ends in the middle of a statement");
+            rc = PRG_INVALID;
+            break;
+        }
+        prg_strbuf_putc(text, '\n');
+        prg_strbuf_puts(text, more);
+        free(more);
+        rc = prg_console_run(repl->console, text->text, &out, &is_incomplete, &err);
+    }
+    prg_cli_write(&out);
+    if (rc != PRG_OK)
+        report(repl, &err);
+}
+
+static void run_line(struct repl *repl, const char *line)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    const char *arguments;
+    struct prg_error err = {0};
+    line += strspn(line, " \t");
+    prg_strbuf_puts(&text, line);
+    while (text.length && strchr(" \t", text.text[text.length - 1]))
+        prg_strbuf_truncate(&text, text.length - 1);
+    if (!text.length)
+        return;
+    const struct command *command = find_command(text.text, &arguments);
+    if (!command)
+        run_lua(repl, &text);
+    else if (command->run(repl, arguments, &err) != PRG_OK)
+        report(repl, &err);
+    prg_repl_lines_remember(&repl->lines, text.text);
+    fflush(stdout);
+}
+
+static void run_lines(struct repl *repl)
+{
+    prg_repl_lines_open(&repl->lines, complete, repl);
+    if (repl->lines.is_terminal)
+        printf("help lists the commands; Ctrl-D leaves\n");
+    while (!repl->is_over) {
+        char *line = prg_repl_lines_next(&repl->lines, "perigee> ");
+        if (!line)
+            break;
+        run_line(repl, line);
+        free(line);
+    }
+    if (repl->lines.is_terminal && !repl->is_over)
+        putchar('\n');
+    prg_repl_lines_close(&repl->lines);
+}
+
+static int run(struct prg_cli_options *options)
+{
+    struct repl repl = {.options = options};
+    struct prg_error err = {0};
+    int code;
+    if (prg_settings_load(options, &repl.settings, &err) != PRG_OK)
+        return prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    prg_arena_init(&repl.arena);
+    if (open_repl(&repl, &err) == PRG_OK) {
+        catch_interrupts(&repl);
+        run_lines(&repl);
+        code = repl.has_failed && !repl.lines.is_terminal ? PRG_EXIT_FAILED : PRG_EXIT_DONE;
+    } else {
+        code = prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    }
+    interrupted = NULL;
+    prg_console_free(repl.console);
+    prg_planner_free(repl.planner);
+    prg_store_free(repl.store);
+    prg_policy_set_unref(repl.set);
+    prg_arena_release(&repl.arena);
+    prg_arena_release(&repl.settings.arena);
+    return code;
+}
+
+static const struct prg_option options[] = {
+    PRG_OPTIONS_SOURCE, {"now", 0, PRG_OPTION_TEXT, PRG_AT(now), "TIME", "the clock of plans, RFC 3339", NULL},
+    PRG_OPTIONS_POLICY, PRG_OPTION_HELP,
+    PRG_OPTIONS_END,
+};
+
+const struct prg_command prg_command_repl = {
+    .name = "repl",
+    .summary = "Try policies by hand on the objects of files or a folder store",
+    .usage = "repl [-f FILE...] [--store dir:PATH] [--policies DIR]",
+    .text = "Lines are Lua in the policies' sandbox and limits (views print as YAML), or commands: select, why, plan, "
+            "call,\n"
+            "save-spec, edit, reload, diff, help, quit. Ctrl-C stops a line, Ctrl-D leaves. The store is never written "
+            "to.\n"
+            "Without a terminal lines come from standard input, and the exit status is 1 when one of them failed.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""perigee repl: scripted from standard input, and on a pseudo-terminal: completion, history, Ctrl-C."""
+import os
+import pty
+import select
+import signal
+import time
+import unittest
+
+from support import CATALOG, PERIGEE, Case, service
+
+MIRROR = 'return { api = "image/v1", tag = function(image) return "mirror/" .. image end }\n'
+
+
+class ReplCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("objects/iris.yaml", service())
+        self.write("set/image.lua", MIRROR)
+        self.sources = ["-f", self.path("objects"), "-f", CATALOG, "-R", "--policies", self.path("set")]
+
+    def repl(self, *lines, code=0, env=None, sources=None):
+        return self.run_perigee("repl", *(self.sources if sources is None else sources), stdin="\n".join(lines) + "\n",
+                                code=code, env=env)
+
+
+class Scripted(ReplCase):
+    def test_values_are_shown_as_yaml(self):
+        out, _ = self.repl("1 + 1", '"text"', "{ b = { 1, 2 }, a = perigee.null }", "x = 5", "x, nil", "print")
+        self.assertEqual(out, "2\ntext\na: null\nb:\n- 1\n- 2\n5\n---\nnil\nfunction\n")
+
+    def test_statements_may_take_several_lines(self):
+        out, _ = self.repl("for i = 1, 2 do", "print(i)", "end", "function f(a)", "return a * 2", "end", "f(21)")
+        self.assertEqual(out, "1\n2\n42\n")
+        self.assertIn("in the middle of a statement", self.repl("for i = 1, 2 do", code=1)[1])
+
+    def test_errors_are_told_and_the_session_goes_on(self):
+        out, err = self.repl("nope.x", "bad syntax here", "1", code=1)
+        self.assertEqual(out, "1\n")
+        self.assertIn("nil value (global 'nope')", err)
+        self.assertIn("syntax error near 'syntax'", err)
+
+    def test_limits_hold(self):
+        out, err = self.repl("while true do end", 'string.rep("x", 1e9)', "pcall(function() while true do end end)", "1",
+                             code=1, sources=["--limit", "steps=100000"])
+        self.assertEqual(out, "1\n")
+        self.assertEqual(err.count("(limit steps)"), 2)
+        self.assertIn("io", self.repl("io.open('/etc/passwd')", code=1)[1])
+
+    def test_select_makes_views_of_the_service(self):
+        out, err = self.repl("select", "select iris", "service.spec.predictor.model.modelFormat",
+                             "runtimes[1].kind", "config.deploy.defaultDeploymentMode", "compat.image_suffix",
+                             "service.x = 1", code=1)
+        self.assertRegex(out, r"SELECTED +NAMESPACE +NAME\n- +default +iris\n")
+        self.assertIn("name: sklearn\nClusterServingRuntime\nServerless\ntrue\n", out)
+        self.assertIn("views are read-only", err)
+        self.assertIn("no such object", self.repl("select none", code=1)[1])
+
+    def test_why_and_plan(self):
+        out, _ = self.repl("why iris", "plan")
+        self.assertIn("ClusterServingRuntime kserve-sklearnserver: chosen", out)
+        self.assertIn("kserve-mlserver: rejected: asked for protocol v1", out)
+        self.assertIn("image: mirror/kserve/sklearnserver:latest", out)
+        self.assertIn("no service is selected", self.repl("why", code=1)[1])
+
+    def test_call_asks_a_policy_of_the_set_or_a_shipped_one(self):
+        out, err = self.repl('call image tag "a/b", {}', 'call label_priority layers "labels", "head"',
+                             "call image tgg 1", "call imag tag 1", "call image", code=1)
+        self.assertEqual(out.split("\n")[0], "mirror/a/b")
+        self.assertIn("- runtime\n", out)
+        self.assertIn("image has no function 'tgg'; it has tag", err)
+        self.assertIn("no policy 'imag'", err)
+
+    def test_save_spec_writes_a_spec_that_runs_in_both(self):
+        out, _ = self.repl("select iris", 'call image tag "a/b", { service = service, n = 1 }', "save-spec")
+        self.assertIn(self.path("set/image_spec.lua"), out)
+        self.assertEqual(self.run_perigee("test", self.path("set"))[0], "1 passed, 0 failed\n")
+        self.write("set/image.lua", MIRROR.replace("mirror", "other"))
+        self.run_perigee("test", self.path("set"), code=1)
+        self.write("set/image.lua", MIRROR)
+        self.assertIn("it is there already", self.repl("save-spec", 'call image tag "a"', "save-spec", code=1)[1])
+
+    def test_reload_keeps_the_last_good_set(self):
+        editor = self.write("edit.sh", "printf 'return {' > \"$1\"\n")
+        out, err = self.repl("edit image", 'call image tag "a"', "reload", code=1, env={"EDITOR": "sh " + editor})
+        self.assertEqual(out, "mirror/a\n")
+        self.assertIn("image.lua:1:", err)
+        self.assertIn("the set in use stays", err)
+
+    def test_edit_opens_a_file_of_the_set_and_reloads(self):
+        editor = self.write("edit.sh", "sed -i s/mirror/edited/ \"$1\"\n")
+        out, _ = self.repl("edit image", 'call image tag "a"', env={"EDITOR": "sh " + editor})
+        self.assertRegex(out, r"^revision [0-9a-f]{16}\nedited/a\n$")
+        out, _ = self.repl("edit object_patch", env={"EDITOR": "true"})
+        self.assertIn("object_patch/v1", self.read("set/object_patch.lua"))
+        self.assertIn("edit needs a set", self.repl("edit image", code=1, sources=[])[1])
+
+    def test_diff_shows_what_another_set_changes(self):
+        out, _ = self.repl("diff shipped", "diff " + self.path("set"))
+        self.assertIn('/spec/template/spec/containers/0/image: "mirror/kserve/sklearnserver:latest" -> '
+                      '"kserve/sklearnserver:latest"', out)
+        self.assertIn("1 of 1 services change", out)
+        self.assertIn("0 of 1 services change", out)
+
+    def test_names_of_commands_stay_usable_in_lua(self):
+        self.assertEqual(self.repl("select('#', 1, 2)", "plan = 3", "plan + 1 - 1 == 3 and (plan)", "quit", "1", code=1)[0]
+                         .split("\n")[0], "2")
+
+    def test_a_folder_store_is_not_written_to(self):
+        self.repl("select iris", "why", "diff shipped",
+                  sources=["--store", "dir:" + self.path("objects"), "--policies", self.path("set")])
+        self.assertEqual(sorted(os.listdir(self.path("objects"))), ["iris.yaml"])
+
+    def test_a_bad_set_is_trouble(self):
+        self.write("set/image.lua", "return {")
+        self.repl("1", code=2)
+
+
+class Terminal(ReplCase):
+    def start(self, *args):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.environ.update(TERM="xterm", HOME=self.folder, XDG_STATE_HOME=self.path("state"))
+            os.execv(PERIGEE, [PERIGEE, "repl", *(args or self.sources)])
+        self.pid, self.seen, self.ended = pid, "", False
+        self.addCleanup(self.stop)
+        self.expect("perigee> ")
+
+    def stop(self):
+        if not self.ended:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self.fd)
+
+    def exit_status(self):
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return [status] if pid else None
+
+    def expect(self, part, seconds=30):
+        end = time.monotonic() + seconds
+        while part not in self.seen:
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            self.assertTrue(ready, f"waited for {part!r}, saw {self.seen!r}")
+            try:
+                data = os.read(self.fd, 4096)
+            except OSError:
+                data = b""
+            self.assertTrue(data, f"ended before {part!r}, saw {self.seen!r}")
+            self.seen += data.decode(errors="replace")
+        before, self.seen = self.seen.split(part, 1)
+        return before
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        self.expect("perigee> ")
+        self.send("\x04")
+        status = self.wait_for(self.exit_status)[0]
+        self.ended = True
+        os.close(self.fd)
+        self.assertEqual(status, 0)
+
+    def test_fields_functions_and_commands_are_completed(self):
+        self.start()
+        self.send("sel\tir\t\r")
+        self.expect("selected default/iris")
+        self.expect("perigee> ")
+        self.send("service.spec.predictor.mod\t.modelF\t.name\r")
+        self.expect("sklearn\r\n")
+        self.expect("perigee> ")
+        self.send("string.rev\t('abc')\r")
+        self.expect("cba")
+        self.expect("perigee> ")
+        self.send("perigee.lab\t ~= nil\r")
+        self.expect("true")
+        self.expect("perigee> ")
+        self.send('call ima\t tag "x"\r')
+        self.expect("mirror/x\r\n")
+        self.end()
+
+    def test_ctrl_c_stops_a_line(self):
+        self.start("--limit", "steps=1000000000000", "--limit", "wall-ms=600000")
+        self.send("while true do end\r")
+        self.expect("while true do end")
+        end = time.monotonic() + 30
+        while "interrupted" not in self.seen and time.monotonic() < end:
+            os.kill(self.pid, signal.SIGINT)
+            ready, _, _ = select.select([self.fd], [], [], 0.2)
+            if ready:
+                self.seen += os.read(self.fd, 4096).decode(errors="replace")
+        self.expect("stopped: interrupted")
+        self.expect("perigee> ")
+        self.send("1 + 1\r")
+        self.expect("2\r\n")
+        self.end()
+
+    def test_history_is_kept_from_session_to_session(self):
+        self.start()
+        self.send("'first ' .. 1\r")
+        self.expect("first 1\r\n")
+        self.end()
+        self.start()
+        self.send("\x10\r")
+        self.expect("first 1\r\n")
+        self.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
