@@ -61,14 +61,14 @@ void prg_script_free(struct prg_script *script);
 struct prg_script_call {
     const char *as;       // global that holds the input; NULL: none
     const char *function; // its result is the value; NULL: that of the script
-    bool is_spread;       // input is a list of arguments of the function
+    bool is_spread;       // input is a list of arguments of the function, which gets them as tables that it may change
     bool wants_all;       // the value is the list of all results of the function
 };
 // Runs the script with global `as` (may be NULL) set to input (may be NULL) as a read-only view; returns the script's
 // value, or what its global or returned-table function `call` (may be NULL) returns for input.
 int prg_script_run(struct prg_script *script, struct prg_arena *arena, const char *as, const cJSON *input,
                    const char *call, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
-// The same with everything that can be asked for. A function gets the input as tables of its own, which it may change.
+// The same with everything that can be asked for.
 int prg_script_call(struct prg_script *script, struct prg_arena *arena, const struct prg_script_call *call,
                     const cJSON *input, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 // What `print` wrote in the last run (the first 64 KiB), or "". Until the next run.

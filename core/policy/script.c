@@ -81,7 +81,7 @@ static int push_arguments(lua_State *L, const struct run *run)
     if (!run->input)
         return 0;
     if (!run->call->is_spread) {
-        prg_convert_push_copy(L, run->input);
+        prg_view_push(L, run->input);
         return 1;
     }
     if (!prg_json_is_array(run->input))

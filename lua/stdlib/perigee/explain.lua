@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Texts for reasons. `formats` and `offer` are C: core/policy/natives.c.
+---@alias perigee.Formats table|perigee.View|nil entries of supportedModelFormats
 ---@class perigee.explain
----@field formats fun(formats: table|perigee.View|nil): string "sklearn 1, xgboost"
----@field offer fun(asked: table|perigee.View, formats: table|perigee.View|nil): string "asked for sklearn 2, the runtime offers sklearn 1"
+---@field formats fun(formats: perigee.Formats): string "sklearn 1, xgboost"
+---@field offer fun(asked: table|perigee.View, formats: perigee.Formats): string "asked for …, …"
 local M = {}
 
 --- "sklearn 1", or "sklearn" without a version.

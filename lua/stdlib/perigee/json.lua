@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- JSON values and texts. `encode`, `decode` and `find` are C: core/policy/natives.c.
+---@alias perigee.List table|perigee.View|nil
 ---@class perigee.json
 ---@field encode fun(value: any, pretty?: boolean): string keys sorted
 ---@field decode fun(text: string): any, string? the value as a view, or nil and why
----@field find fun(list: table|perigee.View|nil, key: string, value: string): perigee.View? the first one whose member is that text
+---@field find fun(list: perigee.List, key: string, value: string): any first item with key = value
 ---@field null lightuserdata as perigee.null
 ---@field array fun(list?: table|perigee.View): table as perigee.array
 ---@field object fun(object?: table|perigee.View): table as perigee.object

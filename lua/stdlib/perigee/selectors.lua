@@ -2,8 +2,9 @@
 --- Label selectors: a text ("app=x,tier in (a,b),!old") or a LabelSelector; nil selects nothing, {}
 --- everything. `matches` and `text` are C: core/policy/natives.c.
 ---@alias perigee.Selector string|table|perigee.View|nil a text, or a LabelSelector
+---@alias perigee.Labels table|perigee.View|nil
 ---@class perigee.selectors
----@field matches fun(selector: perigee.Selector, labels: table|perigee.View|nil): boolean whether it selects them
+---@field matches fun(selector: perigee.Selector, labels: perigee.Labels): boolean it selects them
 ---@field text fun(selector: perigee.Selector): string its canonical text
 local M = {}
 
