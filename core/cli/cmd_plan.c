@@ -184,6 +184,20 @@ static void print_plan(struct session *session, struct prg_table *table, struct 
         print_error(plan);
 }
 
+// Below a table; beside manifests and names, which other programs read, on standard error. JSON has it all in its
+// trace.
+static void explain(struct session *session, struct prg_plan *plan)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    if (session->format == FORMAT_JSON)
+        return;
+    prg_plan_explain(plan, true, &text);
+    if (session->format == FORMAT_TABLE || session->format == FORMAT_WIDE)
+        prg_strbuf_add(&session->out, text.text, text.length);
+    else
+        fwrite(text.text, 1, text.length, stderr);
+}
+
 static int plan_one(struct session *session, struct prg_table *table, size_t index, struct prg_error *err)
 {
     prg_auto_arena arena;
@@ -195,8 +209,8 @@ static int plan_one(struct session *session, struct prg_table *table, size_t ind
         return rc;
     session->has_error = session->has_error || plan->error;
     print_plan(session, table, plan, index);
-    if (session->options->explain && session->format != FORMAT_JSON)
-        prg_plan_explain(plan, true, &session->out);
+    if (session->options->explain)
+        explain(session, plan);
     return PRG_OK;
 }
 

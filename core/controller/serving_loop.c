@@ -305,7 +305,7 @@ static void reconcile(struct prg_serving_loop *loop, const char *queue_key, uint
     struct prg_reconcile_report report = {.key = &key, .plan = plan};
     struct applying applying = {loop, &arena, queue_key, &report, wall_ns};
 
-    int rc = prg_planner_plan(loop->planner, &loop->store->reader, &key, wall_ns, 0, plan, &err);
+    int rc = prg_planner_plan(loop->planner, &loop->store->reader, &key, wall_ns, 1, plan, &err);
     if (rc == PRG_NOTFOUND) { // gone: what it owned is collected by the store
         free(prg_map_remove(&loop->told, queue_key));
         prg_workqueue_forget(loop->queue, queue_key);
