@@ -83,6 +83,7 @@ TABLE = [
     ("a variable without name", "service", M + "env/0", {"value": "1"}, 0, []),
     ("a variable that is null", "service", M + "env/0", None, 0, []),
     ("a variable with a number", "service", M + "env/0/value", 1, 1, ["/spec/predictor/model/env/0/value: expected string"]),
+    ("a variable that the server's default sets", "service", M + "env/0", {"name": "MLSERVER_MODEL_NAME", "value": "own"}, 0, []),
     ("one variable twice", "service", M + "env/1/name", "A", 0, []),
     ("quantity without digits", "service", M + "resources/limits/cpu", "lots", 1, ["/resources/limits/cpu", "'lots'"]),
     ("quantity with a wrong suffix", "service", M + "resources/limits/cpu", "1Gib", 1, ["/resources/limits/cpu", "1Gib"]),
@@ -167,6 +168,8 @@ TABLE = [
     ("runtime's variable without name", "runtime", "spec/containers/0/env/0", {"value": "x"}, 0, []),
     ("runtime's mount without path", "runtime", "spec/containers/0/volumeMounts/0", {"name": "v"}, 0, []),
     ("runtime's pull secret without name", "runtime", "spec/imagePullSecrets/0", {}, 1, ["ClusterServingRuntime RT", "runtime", "/imagePullSecrets/0", "name"]),
+    ("runtime's extra container has a bad quantity", "runtime", "spec/containers/2", {"name": "extra", "resources": {"limits": {"cpu": "??"}}}, 1,
+     ["ClusterServingRuntime RT", "container extra", "/resources/limits/cpu"]),
     ("runtime's placeholder is unknown", "runtime", "spec/containers/0/args/0", "{{.Bad}}", 1, ["RT", "kserve-container", "/args/", ".Bad"]),
     ("runtime's placeholder never ends", "runtime", "spec/containers/0/args/0", "{{ if .Name }}x", 1, ["RT", "kserve-container", "/args/"]),
     ("formats is a text", "runtime", "spec/supportedModelFormats", "sklearn", 1, ["ClusterServingRuntime RT", "/spec/supportedModelFormats"]),
@@ -207,6 +210,7 @@ TABLE = [
     # ---- storage containers
     ("storage container without spec", "storageContainer", "spec", GONE, 0, []),
     ("storage container with a bad expression", "storageContainer", "spec/supportedUriFormats", [{"regex": "("}], 1, ["storage"]),
+    ("storage container with an escaped letter", "storageContainer", "spec/supportedUriFormats", [{"regex": "\\\u00e9"}], 1, ["storage", "escape"]),
     ("storage container with texts for formats", "storageContainer", "spec/supportedUriFormats", ["gs://"], 0, []),
 ]
 # Errors that the plan goes on after: what is stored tells them, and the objects do not depend on it.
@@ -346,6 +350,18 @@ class HostilePlan(unittest.TestCase):
                 self.assertEqual(p.returncode, code, p.stderr)
                 self.assertIn(part, p.stderr.decode(errors="replace"))
                 self.assertEqual(p.stdout, b"")
+
+    def test_where_only_the_configuration_says_the_mode_it_must_be_readable(self):
+        for deploy, parts in (("{", ["inferenceservice-config", "deploy"]), ('{"defaultDeploymentMode": "Cloud"}', ["/defaultDeploymentMode", "'Cloud'"])):
+            whole = copy.deepcopy(WHOLE)
+            del whole["service"]["metadata"]["annotations"]["serving.kserve.io/deploymentMode"]
+            del whole["service"]["status"]["deploymentMode"]
+            whole["config"]["deploy"] = deploy
+            p = run(items_of(whole), "-n", "default", "inferenceservice/m", "-o", "json")
+            plan = json.loads(p.stdout)
+            self.assertEqual((p.returncode, plan["objects"]), (1, []))
+            for part in parts:
+                self.assertIn(part, plan["error"])
 
     def test_odd_values_everywhere_in_a_service(self):
         self.all(judge_batch, sweep("service"))
