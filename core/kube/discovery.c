@@ -192,6 +192,7 @@ void prg_discovery_free(struct prg_discovery *discovery)
         return;
     prg_timer_stop(discovery->timers, &discovery->timer);
     while (discovery->questions)
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): freeing takes the first out of the list
         question_free(discovery->questions);
     for (size_t i = 0; (entry = prg_map_next(&discovery->documents, &i));) {
         struct document *d = entry->value;

@@ -639,6 +639,7 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
         kind->label_count++;
     kind->labels = prg_xcalloc(kind->label_count + 1, sizeof(*kind->labels));
     for (size_t i = 0; i < kind->label_count; i++)
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): label_count is where the names end
         kind->labels[i] = prg_xstrdup(labels[i]);
     prg_map_init(&kind->by_name);
     prg_map_init(&kind->buckets);
