@@ -30,13 +30,18 @@ static uint64_t add_digest(uint64_t digest, const void *bytes, size_t length)
     return digest;
 }
 
-static uint64_t add_text(uint64_t digest, const char *text, size_t length)
+static uint64_t add_number(uint64_t digest, uint64_t number)
 {
-    uint64_t size = length; // so that moving bytes from one text to the next changes the digest
     unsigned char bytes[8];
     for (size_t i = 0; i < sizeof(bytes); i++)
-        bytes[i] = (unsigned char)(size >> (8 * i));
-    return add_digest(add_digest(digest, bytes, sizeof(bytes)), text, length);
+        bytes[i] = (unsigned char)(number >> (8 * i));
+    return add_digest(digest, bytes, sizeof(bytes));
+}
+
+// The length goes first, so that moving bytes from one text to the next changes the digest.
+static uint64_t add_text(uint64_t digest, const char *text, size_t length)
+{
+    return add_digest(add_number(digest, length), text, length);
 }
 
 // ---- reading a folder ----
@@ -140,10 +145,11 @@ uint64_t prg_policy_folder_stamp(const char *path)
         struct stat st;
         if (entry->d_name[0] == '.' || fstatat(dirfd(dir), entry->d_name, &st, 0) != 0)
             continue;
-        uint64_t facts[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
-                            (uint64_t)st.st_mtim.tv_nsec};
         uint64_t one = add_text(UINT64_C(0xcbf29ce484222325), entry->d_name, strlen(entry->d_name));
-        digest += add_digest(one, facts, sizeof(facts)); // a sum: whatever the order of the entries
+        one = add_number(add_number(one, (uint64_t)st.st_dev), (uint64_t)st.st_ino);
+        one = add_number(one, (uint64_t)st.st_size);
+        one = add_number(add_number(one, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec);
+        digest += one; // a sum: whatever the order of the entries
     }
     if (dir)
         closedir(dir);

@@ -25,7 +25,7 @@ static void nested_pcalls_end_by_themselves(void **state)
 // Garbage is not use: a script may allocate much more than its cap as long as it keeps little.
 static void garbage_is_collected_not_counted(void **state)
 {
-    static const char code[] = "local n = 0 for i = 1, 20000 do local s = ('x'):rep(2000) .. i n = n + #s end return n";
+    static const char code[] = "local n = 0 for i = 1, 1500 do local s = ('x'):rep(2000) .. i n = n + #s end return n";
     struct prg_policy_limits limits = tight;
     struct prg_script *script;
     struct prg_error err = {0};
