@@ -127,8 +127,27 @@ static void lay_over_perigee(lua_State *L)
 
 struct policy_call {
     struct prg_spec_policy *policy;
-    const cJSON *options; // given by the spec, or NULL
+    const cJSON *options; // given by the spec, laid over those of the set or the file; or NULL
 };
+
+// Pushes the options of a call: those of the set, else those that the file's table (at `table`) declares, with what the
+// spec gives laid over them.
+static void push_options(lua_State *L, const struct policy_call *call, int table)
+{
+    struct prg_arena *arena = prg_vm_of(L)->arena;
+    const cJSON *item;
+    cJSON *options = call->policy->options ? prg_json_copy(arena, call->policy->options) : NULL;
+    if (!options) {
+        if (lua_getfield(L, table, "options") == LUA_TTABLE)
+            options = prg_convert(L, lua_gettop(L), arena, PRG_SHAPE_OBJECT, "options");
+        lua_pop(L, 1);
+    }
+    if (!options)
+        options = prg_json_object(arena);
+    prg_json_each (item, call->options)
+        prg_json_set(arena, options, item->string, prg_json_copy(arena, item));
+    prg_view_push(L, options);
+}
 
 // 1 struct policy_call (light), 2 the fields, 3 the function's name or nil, 4 … the arguments. Runs the file anew, as a
 // plan does, then the function. Returns its results, or what the file returns.
@@ -147,12 +166,9 @@ static int call_body(lua_State *L)
     vm->at_top_level = true;
     lua_call(L, 0, 1); // count + 2: what the file returns
     vm->at_top_level = false;
-    if (call->options ? true : lua_istable(L, count + 2)) {
+    if (lua_istable(L, count + 2)) {
         lua_pushliteral(L, "options");
-        if (call->options)
-            prg_view_push(L, call->options);
-        else
-            lua_getfield(L, count + 2, "options");
+        push_options(L, call, count + 2);
         lua_rawset(L, count + 1);
     }
     if (lua_isnil(L, 3))
@@ -181,8 +197,6 @@ static int host_call(lua_State *L)
         lua_settop(L, 3);
     const cJSON *config = field_tree(L, state, "config"), *compat = field_tree(L, state, "compat");
     call.options = field_tree(L, state, "options");
-    if (!call.options)
-        call.options = call.policy->options;
     const char *source = vm->source;
     const cJSON *old_config = vm->config, *old_compat = vm->compat;
     if (config)

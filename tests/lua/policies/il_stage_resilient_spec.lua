@@ -10,11 +10,7 @@ end
 
 --- The policy with options laid over its own.
 local function policy_with(options)
-  local environment = { perigee = support.perigee() }
-  setmetatable(environment, { __index = _G })
-  local policy = assert(loadfile("lua/policies/il_stage_resilient.lua", "t", environment))()
-  environment.options = setmetatable(options or {}, { __index = policy.options })
-  return policy
+  return support.policy("il_stage_resilient", { options = options })
 end
 
 local policy = policy_with()

@@ -195,7 +195,7 @@ local function first_file(paths)
 end
 
 --- The policy NAME of the spec's own folder, else of the folder in PERIGEE_POLICIES, else the
---- shipped one, with `fields` laid over its perigee; fields.options are its options.
+--- shipped one, with `fields` laid over its perigee; fields.options are laid over its options.
 function support.policy(name, fields)
   local environment = setmetatable({ perigee = support.perigee(fields) }, { __index = _G })
   local own = debug.getinfo(2, "S").source:match("^@(.*)/[^/]*$") or "."
@@ -205,7 +205,13 @@ function support.policy(name, fields)
     "lua/policies/" .. name .. ".lua",
   })
   local policy = load_in(path, environment)
-  environment.options = fields and fields.options or policy.options
+  local options = {}
+  for _, layer in ipairs({ policy.options or {}, fields and fields.options or {} }) do
+    for key, value in pairs(layer) do
+      options[key] = value
+    end
+  end
+  environment.options = options
   return policy
 end
 
