@@ -270,7 +270,8 @@ describe("il_stage_resilient reports", function()
       { "Train", "Completed", 50, trained(2) },
       { "Eval", "Waiting", 50 },
     }
-    local about = { input = { models = { { url = "/output/train/1/model.ckpt" }, { url = "/m" } } } }
+    local models = { { url = "/output/train/1/model.ckpt" }, { url = "/m" } }
+    local about = { input = { models = models } }
     assert.is_false(verdict(eval, "Eval", "Ready", about)[1])
     about.input.models[1].url = "/output/train/2/model.ckpt"
     assert.is_true(verdict(eval, "Eval", "Ready", about)[1])
