@@ -212,8 +212,10 @@ struct prg_lua_token prg_lua_next(struct prg_lua_lexer *lexer)
         return token;
     }
     read_token(lexer, &token);
-    if (token.kind != PRG_TOKEN_STRING)
+    if (token.kind != PRG_TOKEN_STRING) {
+        token.text = start; // also of a string that does not end
         token.length = (size_t)(lexer->at - start);
+    }
     token.width = lexer->line == token.line ? characters(start, lexer->at) : 1;
     return token;
 }
