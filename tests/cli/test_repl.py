@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""perigee repl: scripted from standard input, and on a pseudo-terminal: completion, history, Ctrl-C."""
+"""perigee repl, scripted from standard input; on a terminal: terminal_repl.py."""
 import os
-import pty
-import select
-import signal
-import time
 import unittest
 
-from support import CATALOG, PERIGEE, Case, service
+from support import CATALOG, Case, service
 
 MIRROR = 'return { api = "image/v1", tag = function(image) return "mirror/" .. image end }\n'
 
@@ -114,102 +110,6 @@ class Scripted(ReplCase):
     def test_a_bad_set_is_trouble(self):
         self.write("set/image.lua", "return {")
         self.repl("1", code=2)
-
-
-class Terminal(ReplCase):
-    def start(self, *args):
-        pid, self.fd = pty.fork()
-        if pid == 0:
-            os.environ.update(TERM="xterm", HOME=self.folder, XDG_STATE_HOME=self.path("state"))
-            os.execv(PERIGEE, [PERIGEE, "repl", *(args or self.sources)])
-        self.pid, self.seen, self.ended = pid, "", False
-        self.addCleanup(self.stop)
-        self.expect("perigee> ")
-
-    def stop(self):
-        if not self.ended:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            os.close(self.fd)
-
-    def leave(self):
-        """Ctrl-D again and again: one that comes while the terminal changes its mode is lost."""
-        self.send("\x04")
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return [status]
-            time.sleep(0.01)
-        return None
-
-    def expect(self, part, seconds=30):
-        end = time.monotonic() + seconds
-        while part not in self.seen:
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            self.assertTrue(ready, f"waited for {part!r}, saw {self.seen!r}")
-            try:
-                data = os.read(self.fd, 4096)
-            except OSError:
-                data = b""
-            self.assertTrue(data, f"ended before {part!r}, saw {self.seen!r}")
-            self.seen += data.decode(errors="replace")
-        before, self.seen = self.seen.split(part, 1)
-        return before
-
-    def send(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        self.expect("perigee> ")
-        status = self.wait_for(self.leave)[0]
-        self.ended = True
-        os.close(self.fd)
-        self.assertEqual(status, 0)
-
-    def test_fields_functions_and_commands_are_completed(self):
-        self.start()
-        self.send("sel\tir\t\r")
-        self.expect("selected default/iris")
-        self.expect("perigee> ")
-        self.send("service.spec.predictor.mod\t.modelF\t.name\r")
-        self.expect("sklearn\r\n")
-        self.expect("perigee> ")
-        self.send("string.rev\t('abc')\r")
-        self.expect("cba")
-        self.expect("perigee> ")
-        self.send("perigee.lab\t ~= nil\r")
-        self.expect("true")
-        self.expect("perigee> ")
-        self.send('call ima\t tag "x"\r')
-        self.expect("mirror/x\r\n")
-        self.end()
-
-    def test_ctrl_c_stops_a_line(self):
-        self.start("--limit", "steps=1000000000000", "--limit", "wall-ms=600000")
-        self.send("while true do end\r")
-        self.expect("while true do end")
-        end = time.monotonic() + 30
-        while "interrupted" not in self.seen and time.monotonic() < end:
-            os.kill(self.pid, signal.SIGINT)
-            ready, _, _ = select.select([self.fd], [], [], 0.2)
-            if ready:
-                self.seen += os.read(self.fd, 4096).decode(errors="replace")
-        self.expect("stopped: interrupted")
-        self.expect("perigee> ")
-        self.send("1 + 1\r")
-        self.expect("2\r\n")
-        self.end()
-
-    def test_history_is_kept_from_session_to_session(self):
-        self.start()
-        self.send("'first ' .. 1\r")
-        self.expect("first 1\r\n")
-        self.end()
-        self.start()
-        self.send("\x10\r")
-        self.expect("first 1\r\n")
-        self.end()
 
 
 if __name__ == "__main__":
