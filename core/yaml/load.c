@@ -98,7 +98,7 @@ static const char *advice(const yaml_parser_t *parser, const char *text, size_t 
     if (strstr(problem, "did not find expected <document start>"))
         return "the document has ended, but more text follows; begin another with a line '---'";
     if (strstr(problem, "invalid Unicode character escape"))
-        return "an escape that stands for no character; write characters beyond \\uFFFF as \\UXXXXXXXX";
+        return "an escape that stands for no character; write characters beyond \\uFFFF as \\U and eight digits";
     return NULL;
 }
 
