@@ -15,6 +15,14 @@ struct prg_trace_entry {
     const char *reason;              // for people, or NULL
 };
 
+// What runtime_selection was asked and what it answered. Lives in the plan's arena; objects of candidates are the store's.
+struct prg_runtime_record {
+    struct prg_runtime_request request;
+    const struct prg_candidate *candidates; // all that were asked about, in the order of the store
+    size_t count;
+    struct prg_selection selection;
+};
+
 struct prg_plan {
     struct prg_arena *arena;
     cJSON *objects;           // array; sorted by prg_plan_finish
@@ -27,6 +35,7 @@ struct prg_plan {
     int64_t requeue_after_ms;
     const char *policy_revision;
     struct prg_trace_entry *trace_first, *trace_last;
+    const struct prg_runtime_record *runtimes; // NULL: the policy was not asked
 };
 
 struct prg_plan *prg_plan_new(struct prg_arena *arena);

@@ -259,12 +259,16 @@ static void trace_selection(struct prg_serving *s, const struct prg_candidate *c
                    reason);
 }
 
+// candidates live in the plan's arena.
 static int ask(struct prg_serving *s, const struct prg_runtime_request *request, struct prg_candidate *candidates,
                size_t count, struct prg_selection *ret, struct prg_error *err)
 {
+    struct prg_runtime_record *record = prg_arena_new(s->arena, struct prg_runtime_record);
     memset(ret, 0, sizeof(*ret));
     if (s->decide->select(s->decide->ctx, request, candidates, count, ret, err) != PRG_OK)
         return prg_wrap(err, "runtime selection");
+    *record = (struct prg_runtime_record){*request, candidates, count, *ret};
+    s->plan->runtimes = record;
     trace_selection(s, candidates, count, ret);
     return PRG_OK;
 }
@@ -336,7 +340,7 @@ static int select_named(struct prg_serving *s, struct prg_runtime_request *reque
 {
     const char *name = prg_json_get_text(model_of(s), "runtime");
     bool is_cluster;
-    struct prg_candidate candidate;
+    struct prg_candidate *candidate = prg_arena_new(s->arena, struct prg_candidate);
     struct prg_selection selection;
     const cJSON *object = find_runtime(s, name, &is_cluster);
     if (!object)
@@ -347,10 +351,10 @@ static int select_named(struct prg_serving *s, struct prg_runtime_request *reque
     if (why)
         return prg_fail(err, PRG_INVALID, "%s %s: %s", is_cluster ? "ClusterServingRuntime" : "ServingRuntime", name,
                         why);
-    prg_candidate_of(object, is_cluster, request, s->compat, &candidate);
-    if (ask(s, request, &candidate, 1, &selection, err) != PRG_OK)
+    prg_candidate_of(object, is_cluster, request, s->compat, candidate);
+    if (ask(s, request, candidate, 1, &selection, err) != PRG_OK)
         return err ? err->code : PRG_POLICY;
-    return selection.chosen ? PRG_OK : refused(s, request, &candidate, err);
+    return selection.chosen ? PRG_OK : refused(s, request, candidate, err);
 }
 
 // ---- the best of all ----
