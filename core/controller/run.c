@@ -17,12 +17,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "catalog/catalog.h"
+#include "controller/policy_life.h"
 
 enum {
     DEBOUNCE_MS = 30,       // after the last notice …
     DEBOUNCE_MOST_MS = 300, // … but at most so long after the first
-    SETTLE_MS = 100,        // a second look at the policies: times of files are coarse
-    SHOWN_ERRORS = 50,
     RESCAN_MS = 10000,
     ONCE_PASSES = 20, // play_kubelet and status feed back into the store; a plan that never settles ends here
 };
@@ -41,16 +40,14 @@ struct watcher { // one folder; freed in its close callback
 struct run {
     const struct prg_run_options *options;
     uv_loop_t loop;
-    uv_timer_t debounce, settle, work, rescan;
+    uv_timer_t debounce, work, rescan;
     uv_signal_t sigint, sigterm;
     struct prg_map watchers; // folder -> struct watcher
     struct prg_store *store;
     struct prg_planner *planner;
     struct prg_serving_loop *serving;
-    struct prg_strbuf policy_problem; // all errors of the set, as last reported; empty when the set is good
-    uint64_t policy_stamp;            // of the folder when it was last loaded
-    bool are_policies_noticed;        // something happened in their folder
-    uint64_t first_notice_ms;         // of the burst under way, 0: none
+    struct prg_policy_life *policies;
+    uint64_t first_notice_ms; // of the burst under way, 0: none
     char watch_problem[PRG_ERROR_LINE];
 };
 
@@ -63,88 +60,6 @@ static void log_error(const char *message, const struct prg_error *err)
 {
     char text[PRG_ERROR_LINE];
     prg_log(PRG_LOG_ERROR, message, "error", prg_error_text(err, text, sizeof(text)), NULL);
-}
-
-// ---- policies ----
-
-struct listing {
-    struct prg_strbuf *text;
-    size_t count;
-};
-
-static void list_error(const char *text, void *ctx)
-{
-    struct listing *listing = ctx;
-    if (listing->count++ >= SHOWN_ERRORS)
-        return;
-    prg_strbuf_puts(listing->text, listing->count > 1 ? "; " : "");
-    prg_strbuf_puts(listing->text, text);
-}
-
-// problems gets every error of the set; NULL: the first is in err.
-static int load_policies(const struct prg_run_options *options, struct prg_strbuf *problems,
-                         struct prg_policy_set **ret, struct prg_error *err)
-{
-    struct listing listing = {.text = problems};
-    struct prg_policy_options load = {.folder = options->policies, .limits = options->limits};
-    if (problems) {
-        load.report = list_error;
-        load.report_ctx = &listing;
-    }
-    int rc = prg_policy_set_load(&load, ret, err);
-    if (listing.count > SHOWN_ERRORS)
-        prg_strbuf_printf(problems, "; and %zu more", listing.count - SHOWN_ERRORS);
-    return rc;
-}
-
-// A set that does not load leaves the last good one in place. One line tells all its errors, once; the set is tried
-// again when its files change.
-static void refuse_policies(struct run *run, struct prg_strbuf *problems, const struct prg_error *err)
-{
-    char text[PRG_ERROR_LINE];
-    if (!problems->length)
-        prg_strbuf_puts(problems, prg_error_text(err, text, sizeof(text)));
-    if (strcmp(problems->text, run->policy_problem.text) == 0)
-        return;
-    prg_log(PRG_LOG_ERROR, "policy set refused, the last good one stays", "errors", problems->text, "active",
-            prg_planner_revision(run->planner), NULL);
-    prg_strbuf_clear(&run->policy_problem);
-    prg_strbuf_puts(&run->policy_problem, problems->text);
-}
-
-static void activate_policies(struct run *run, struct prg_policy_set *set)
-{
-    bool is_other = strcmp(prg_policy_set_revision(set), prg_planner_revision(run->planner)) != 0;
-    if (is_other || run->policy_problem.length)
-        prg_log(PRG_LOG_INFO, "policy set active", "revision", prg_policy_set_revision(set), NULL);
-    prg_strbuf_clear(&run->policy_problem);
-    if (!is_other)
-        return;
-    prg_planner_set_policies(run->planner, set);
-    prg_serving_loop_enqueue_all(run->serving, now_ms());
-}
-
-static void on_settle(uv_timer_t *timer);
-
-static void reload_policies(struct run *run)
-{
-    struct prg_policy_set *set = NULL;
-    struct prg_error err = {0};
-    prg_auto_strbuf problems = PRG_STRBUF_INIT;
-    if (!run->options->policies)
-        return;
-    uint64_t stamp = prg_policy_folder_stamp(run->options->policies);
-    if (stamp == run->policy_stamp && !run->are_policies_noticed)
-        return;
-    if (run->are_policies_noticed)
-        uv_timer_start(&run->settle, on_settle, SETTLE_MS, 0);
-    run->are_policies_noticed = false;
-    run->policy_stamp = stamp;
-    if (load_policies(run->options, &problems, &set, &err) == PRG_OK)
-        activate_policies(run, set);
-    else
-        refuse_policies(run, &problems, &err);
-    prg_policy_set_unref(set);
 }
 
 // ---- the store ----
@@ -207,13 +122,21 @@ static void arm_work(struct run *run)
         uv_timer_start(&run->work, on_work, (uint64_t)wait_ms, 0);
 }
 
+static void on_policies(struct prg_policy_set *set, void *ctx)
+{
+    struct run *run = ctx;
+    prg_planner_set_policies(run->planner, set);
+    prg_serving_loop_enqueue_all(run->serving, now_ms());
+    arm_work(run);
+}
+
 static void watch_folders(struct run *run);
 
 static void on_debounce(uv_timer_t *timer)
 {
     struct run *run = timer->data;
     run->first_notice_ms = 0;
-    reload_policies(run);
+    prg_policy_life_reload(run->policies);
     refresh_store(run);
     watch_folders(run);
     arm_work(run);
@@ -229,20 +152,11 @@ static void on_notice(uv_fs_event_t *handle, const char *filename, int events, i
     (void)events;
     (void)status;
     if (watcher->is_of_policies)
-        run->are_policies_noticed = true;
+        prg_policy_life_noticed(run->policies);
     if (!run->first_notice_ms)
         run->first_notice_ms = now;
     if (now - run->first_notice_ms < DEBOUNCE_MOST_MS)
         uv_timer_start(&run->debounce, on_debounce, DEBOUNCE_MS, 0);
-}
-
-// What was written within the tick of the clock in which the set was loaded leaves no trace in the stamp.
-static void on_settle(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-    run->policy_stamp = 0;
-    reload_policies(run);
-    arm_work(run);
 }
 
 static void on_watcher_closed(uv_handle_t *handle)
@@ -341,7 +255,7 @@ static void on_signal(uv_signal_t *handle, int signum)
         uv_close((uv_handle_t *)&((struct watcher *)entry->value)->handle, on_watcher_closed);
     prg_map_clear(&run->watchers);
     uv_close((uv_handle_t *)&run->debounce, NULL);
-    uv_close((uv_handle_t *)&run->settle, NULL);
+    prg_policy_life_stop(run->policies);
     uv_close((uv_handle_t *)&run->work, NULL);
     uv_close((uv_handle_t *)&run->rescan, NULL);
     uv_close((uv_handle_t *)&run->sigint, NULL);
@@ -354,19 +268,18 @@ static int serve(struct run *run, struct prg_error *err)
     if (rc != 0)
         return prg_fail(err, PRG_IO, "event loop: %s", uv_strerror(rc));
     uv_timer_init(&run->loop, &run->debounce);
-    uv_timer_init(&run->loop, &run->settle);
     uv_timer_init(&run->loop, &run->work);
     uv_timer_init(&run->loop, &run->rescan);
     uv_signal_init(&run->loop, &run->sigint);
     uv_signal_init(&run->loop, &run->sigterm);
-    run->debounce.data = run->settle.data = run->work.data = run->rescan.data = run->sigint.data = run->sigterm.data =
-        run;
+    run->debounce.data = run->work.data = run->rescan.data = run->sigint.data = run->sigterm.data = run;
     uv_signal_start(&run->sigint, on_signal, SIGINT);
     uv_signal_start(&run->sigterm, on_signal, SIGTERM);
+    prg_policy_life_start(run->policies, &run->loop, on_policies, run);
     uv_timer_start(&run->rescan, on_rescan, RESCAN_MS, RESCAN_MS);
     watch_folders(run);
     // What changed between reading and watching.
-    reload_policies(run);
+    prg_policy_life_reload(run->policies);
     refresh_store(run);
     arm_work(run);
     prg_log(PRG_LOG_INFO, "watching", "folder", run->options->folder, NULL);
@@ -387,19 +300,15 @@ static void run_once(struct run *run)
 int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
 {
     struct run run = {.options = options};
-    struct prg_policy_set *set = NULL;
     struct prg_catalog_options catalog = {.play_kubelet = options->play_kubelet};
-    uint64_t stamp = options->policies ? prg_policy_folder_stamp(options->policies) : 0;
-    int rc = load_policies(options, NULL, &set, err);
+    int rc = prg_policy_life_new(options->policies, &options->limits, &run.policies, err);
     if (rc != PRG_OK)
         return rc;
     rc = prg_catalog_open(options->folder, &catalog, &run.store, err);
     if (rc == PRG_OK) {
         prg_catalog_on_problem(run.store, on_store_problem, &run);
         prg_map_init(&run.watchers);
-        prg_strbuf_init(&run.policy_problem);
-        run.policy_stamp = stamp;
-        run.planner = prg_planner_new(set, options->compat, options->config_namespace);
+        run.planner = prg_planner_new(prg_policy_life_active(run.policies), options->compat, options->config_namespace);
         prg_planner_load_config(run.planner, &run.store->reader);
         run.serving = prg_serving_loop_new(run.store, run.planner, options->report, options->ctx);
         prg_serving_loop_enqueue_all(run.serving, now_ms());
@@ -410,9 +319,8 @@ int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
         prg_serving_loop_free(run.serving);
         prg_planner_free(run.planner);
         prg_map_release(&run.watchers);
-        prg_strbuf_release(&run.policy_problem);
         prg_store_free(run.store);
     }
-    prg_policy_set_unref(set);
+    prg_policy_life_free(run.policies);
     return rc;
 }
