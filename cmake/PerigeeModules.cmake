@@ -6,6 +6,9 @@ pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(lua REQUIRED IMPORTED_TARGET lua5.4)
 pkg_check_modules(uv REQUIRED IMPORTED_TARGET libuv)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(microhttpd REQUIRED IMPORTED_TARGET libmicrohttpd)
+pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto) # SHA-1 and base64 of WebSocket handshakes
+find_library(PRG_WSLAY wslay REQUIRED) # has no pkg-config file
 pkg_check_modules(edit REQUIRED IMPORTED_TARGET libedit) # line editing of perigee repl; readline is GPL
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 

@@ -6,6 +6,7 @@
 BUILD_PACKAGES=(
   cmake ninja-build pkg-config gcc libc6-dev
   liblua5.4-dev lua5.4 libyaml-dev libcjson-dev libcurl4-openssl-dev libuv1-dev libpcre2-dev libedit-dev
+  libmicrohttpd-dev libwslay-dev libssl-dev
 )
 # To test it, besides.
 # shellcheck disable=SC2034 # used by those who source this file

@@ -21,18 +21,24 @@ local MODULES = {
     uses = { "base", "json", "yaml", "object", "plan", "store", "policy", "serving", "learning", "stdlib" },
   },
   { name = "kube", uses = { "base", "json", "yaml", "object", "store" } },
+  { name = "httpd", uses = { "base" } },
+  { name = "ops", uses = { "base", "httpd" } },
+  {
+    name = "edge",
+    uses = { "base", "json", "object", "plan", "policy/decision.h", "learning", "httpd", "kube/timers.h" },
+  },
   {
     name = "controller",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
-      "kube",
+      "kube", "httpd", "ops", "edge",
     },
   },
   {
     name = "cli",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
-      "kube", "controller", "simulate",
+      "kube", "httpd", "ops", "edge", "controller", "simulate",
     },
   },
 }
@@ -44,7 +50,10 @@ local LIBRARIES = {
   { header = "yaml%.h", where = { "yaml", "cli/cmd_version.c" } },
   { header = "lua[a-z]*%.h", where = { "policy", "cli/cmd_repl.c", "cli/cmd_version.c" } },
   { header = "lauxlib%.h", where = { "policy", "cli/cmd_repl.c" } },
-  { header = "uv%.h", where = { "kube", "controller", "cli" } },
+  { header = "uv%.h", where = { "kube", "httpd", "ops", "edge", "controller", "cli" } },
+  { header = "microhttpd%.h", where = { "httpd", "ops", "edge", "cli/cmd_version.c" } },
+  { header = "wslay/.*", where = { "edge" } },
+  { header = "openssl/.*", where = { "edge" } },
   { header = "curl/.*", where = { "kube", "cli/cmd_version.c" } },
   { header = "pcre2%.h", where = { "serving", "cli/cmd_version.c" } },
 }
