@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the end-to-end tests in a lab of their own, which goes with them however they end.
+
+    run.py [--lab FOLDER] [--keep] [-v] [NAME…]    NAME: a part of a test's full name (module.Class.test); any may match
+
+--lab uses one that is up already (lab.py up FOLDER) and leaves it up. --keep leaves the folder with all logs behind.
+"""
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import unittest
+
+import lab as lab_module
+import support
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def tests_of(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from tests_of(item)
+        else:
+            yield item
+
+
+def chosen(names):
+    """The tests whose full name contains one of names, in suites by class so that class fixtures run once."""
+    found = unittest.defaultTestLoader.discover(HERE, pattern="test_*.py", top_level_dir=HERE)
+    wanted = [t for t in tests_of(found) if not names or any(n in t.id() for n in names)]
+    classes = {}
+    for test in wanted:
+        classes.setdefault(type(test), unittest.TestSuite()).addTest(test)
+    return unittest.TestSuite(classes.values()), len(wanted)
+
+
+def stopped(number, _frame):
+    raise SystemExit(128 + number)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--lab", metavar="FOLDER")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("-v", action="store_true")
+    options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stopped)
+
+    folder = options.lab or tempfile.mkdtemp(prefix="perigee-lab-")
+    lab = lab_module.Lab(folder)
+    good = False
+    try:
+        if options.lab:
+            lab.detached = True  # parts that tests kill and start again stay up as well
+            if lab.shape is None:
+                raise lab_module.Trouble(f"there is no lab in {folder}")
+        else:
+            lab.up()
+        support.LAB = lab
+        suite, count = chosen(options.names)
+        if not count:
+            raise lab_module.Trouble(f"no test is called {' or '.join(options.names)}")
+        result = unittest.TextTestRunner(verbosity=2 if options.v else 1).run(suite)
+        good = result.wasSuccessful()
+    finally:
+        if not options.lab:
+            lab.down()
+            if options.keep or not good:
+                print(f"logs of the lab: {folder}", file=sys.stderr)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except lab_module.Trouble as e:
+        print(f"e2e: {e}", file=sys.stderr)
+        sys.exit(2)

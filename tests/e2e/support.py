@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: the lab they run in, namespaces of their own, waiting, objects, kube_client."""
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import yaml
+
+from lab import Lab, Refused, Trouble, definition_files, until
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("PERIGEE_BUILD", os.path.join(ROOT, "build", "asan"))
+PERIGEE = os.environ.get("PERIGEE", os.path.join(BUILD, "perigee"))
+KUBE_CLIENT = os.path.join(BUILD, "kube_client")
+SYSTEM = "perigee-system"  # the namespace of deploy/base
+ACCOUNT = "perigee"
+
+LAB = None  # set by run.py before the tests are loaded
+_installed = set()
+_counter = [0]
+
+
+def lab() -> Lab:
+    if LAB is None:
+        raise Trouble("there is no lab: run the tests with scripts/e2e")
+    return LAB
+
+
+def eventually(condition, deadline=30, what="it to become true"):
+    """The first value of condition() that is true. An AssertionError of condition counts as not yet."""
+    last = [None]
+
+    def attempt():
+        try:
+            return condition()
+        except AssertionError as e:
+            last[0] = e
+            return None
+    try:
+        return until(attempt, deadline, what)
+    except Trouble as e:
+        raise AssertionError(f"{e}" + (f"; the last time: {last[0]}" if last[0] else "")) from None
+
+
+def load(*parts):
+    with open(os.path.join(ROOT, *parts)) as f:
+        return [d for d in yaml.load_all(f, Loader=yaml.CSafeLoader) if d]
+
+
+def install(api, objects):
+    """Creates what is not there yet."""
+    for o in objects:
+        try:
+            api.create(o)
+        except Refused as e:
+            if e.reason != "AlreadyExists":
+                raise
+
+
+def install_definitions(api, *files):
+    """Installs definitions of kinds and waits until the server serves them."""
+    wanted = []
+    for path in files:
+        with open(path) as f:
+            wanted += [d for d in yaml.load_all(f, Loader=yaml.CSafeLoader) if d and d["kind"] == "CustomResourceDefinition"]
+    for d in wanted:
+        # Those of Knative and KEDA name webhooks for conversion that nobody runs here.
+        d["spec"].pop("conversion", None)
+    install(api, wanted)
+    wait_established(api, [d["metadata"]["name"] for d in wanted])
+
+
+def wait_established(api, names):
+    def established(name):
+        d = api.get("apiextensions.k8s.io/v1", "customresourcedefinitions", None, name)
+        conditions = {c["type"]: c["status"] for c in (d or {}).get("status", {}).get("conditions", [])}
+        return conditions.get("Established") == "True"
+    for name in names:
+        eventually(lambda: established(name), 60, f"{name} to be served")
+
+
+def original_definitions(api):
+    """The definitions of KServe's own release, and those of the learning kinds, which no Go module holds, from here."""
+    if "kserve" not in _installed:
+        install_definitions(api, *definition_files("kserve"))
+        folder = os.path.join(ROOT, "deploy", "crds")
+        install_definitions(api, *sorted(os.path.join(folder, f) for f in os.listdir(folder) if "sedna" in f))
+        _installed.add("kserve")
+
+
+class Case(unittest.TestCase):
+    """A test with a namespace of its own."""
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lab = lab()
+        cls.api = cls.lab.api()
+        cls.folder = tempfile.mkdtemp(prefix=cls.__name__ + "-", dir=cls.lab.folder)
+
+    def setUp(self):
+        super().setUp()
+        self.ns = self.new_namespace()
+
+    def new_namespace(self):
+        _counter[0] += 1
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"t{os.getpid()}-{_counter[0]}"}}
+        self.api.create(namespace)
+        # Not waited for: the namespaces go while the next test runs.
+        self.addCleanup(self.api.delete, namespace)
+        return namespace["metadata"]["name"]
+
+    def eventually(self, condition, deadline=30, what="it to become true"):
+        return eventually(condition, deadline, what)
+
+    def config_map(self, name, **data):
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": self.ns}, "data": data}
+
+
+class Client:
+    """kube_client, see kube_client.c. Each call sends one command; what comes back is sorted by its id."""
+
+    def __init__(self, kubeconfig):
+        self.process = subprocess.Popen([KUBE_CLIENT, kubeconfig], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.lines, self.last, self.lock = {}, 0, threading.Condition()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for text in self.process.stdout:
+            line = json.loads(text)
+            with self.lock:
+                self.lines.setdefault(line["id"], queue.Queue()).put(line)
+                self.lock.notify_all()
+
+    def send(self, do, _id=None, **command):
+        if _id is None:
+            self.last += 1
+            _id = self.last
+        with self.lock:
+            self.lines.setdefault(_id, queue.Queue())
+        self.process.stdin.write(json.dumps({"do": do, "id": _id, **command}) + "\n")
+        self.process.stdin.flush()
+        return _id
+
+    def next(self, number, seconds=60):
+        """The next line for the command with this id."""
+        try:
+            return self.lines[number].get(timeout=seconds)
+        except queue.Empty:
+            raise AssertionError(f"nothing came for command {number} within {seconds} s") from None
+
+    def wait(self, number, what, seconds=60):
+        """The first line with this `what`; those before it are dropped."""
+        end = time.monotonic() + seconds
+        while True:
+            line = self.next(number, max(0.01, end - time.monotonic()))
+            if line["what"] == what:
+                return line
+
+    def ask(self, do, **command):
+        return self.next(self.send(do, **command))
+
+    def counts(self, number):
+        self.send("counts", number)
+        return self.wait(number, "counts")
+
+    def close(self):
+        self.process.stdin.close()
+        code = self.process.wait(30)
+        self.reader.join(10)
+        self.process.stdout.close()
+        return code
