@@ -231,10 +231,10 @@ static void propagate(struct prg_serving *s, const cJSON *status)
     propagate_condition(s, status, "Ready", "PredictorReady");
     propagate_condition(s, status, "RoutesReady", "PredictorRouteReady");
     propagate_condition(s, status, "ConfigurationsReady", "PredictorConfigurationReady");
-    prg_json_remove(prg_status_of(s), "observedGeneration");
+    prg_json_remove(prg_status_ensure(s), "observedGeneration");
     int64_t generation = prg_render_int(status, "observedGeneration", 0);
     if (generation != 0)
-        prg_json_set_int(s->arena, prg_status_of(s), "observedGeneration", generation);
+        prg_json_set_int(s->arena, prg_status_ensure(s), "observedGeneration", generation);
 }
 
 int prg_serving_knative(struct prg_serving *s, struct prg_workload *w, struct prg_error *err)

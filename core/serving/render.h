@@ -92,7 +92,7 @@ int prg_metric_part(const cJSON *metric, size_t index, const char *key, const cJ
                     struct prg_error *err) PRG_MUST_USE;
 
 // ---- status.c ----
-cJSON *prg_status_of(struct prg_serving *s);        // service.status, made when absent
+cJSON *prg_status_ensure(struct prg_serving *s);    // service.status, made when absent
 cJSON *prg_status_component(struct prg_serving *s); // status.components.predictor, made when absent
 cJSON *prg_status_model(struct prg_serving *s);     // status.modelStatus with a transitionStatus
 bool prg_status_is_ready(const struct prg_serving *s);

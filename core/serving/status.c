@@ -21,21 +21,21 @@ static bool is_dependent(const char *type)
 
 // ---- the tree ----
 
-cJSON *prg_status_of(struct prg_serving *s)
+cJSON *prg_status_ensure(struct prg_serving *s)
 {
     return prg_json_ensure_object(s->arena, s->service, "status");
 }
 
 cJSON *prg_status_component(struct prg_serving *s)
 {
-    return prg_json_ensure_object(s->arena, prg_json_ensure_object(s->arena, prg_status_of(s), "components"),
+    return prg_json_ensure_object(s->arena, prg_json_ensure_object(s->arena, prg_status_ensure(s), "components"),
                                   "predictor");
 }
 
 // transitionStatus is always printed, "" while nothing is known.
 cJSON *prg_status_model(struct prg_serving *s)
 {
-    cJSON *model = prg_json_ensure_object(s->arena, prg_status_of(s), "modelStatus");
+    cJSON *model = prg_json_ensure_object(s->arena, prg_status_ensure(s), "modelStatus");
     if (!prg_json_is_string(prg_json_get(model, "transitionStatus")))
         prg_json_set_string(s->arena, model, "transitionStatus", "");
     return model;
@@ -116,7 +116,7 @@ static void put_condition(struct prg_serving *s, const char *type, const char *s
     if (!severity)
         severity = is_dependent(type) || prg_text_equal(type, HAPPY) ? "" : "Info";
     cJSON *fresh = new_condition(s, type, status, reason, message, severity), *old;
-    cJSON *conditions = prg_json_ensure_array(s->arena, prg_status_of(s), "conditions");
+    cJSON *conditions = prg_json_ensure_array(s->arena, prg_status_ensure(s), "conditions");
     prg_status_model(s);
     prg_json_each (old, conditions) {
         if (prg_json_is_object(old) && is_same(old, fresh))
@@ -129,7 +129,7 @@ static void put_condition(struct prg_serving *s, const char *type, const char *s
             insert_sorted(sorted, old);
     }
     insert_sorted(sorted, fresh);
-    prg_json_set(s->arena, prg_status_of(s), "conditions", sorted);
+    prg_json_set(s->arena, prg_status_ensure(s), "conditions", sorted);
 }
 
 // ---- Ready ----
@@ -161,7 +161,7 @@ static const cJSON *latest_with(const cJSON *conditions, const char *status, siz
 static void recompute_ready(struct prg_serving *s, const char *changed)
 {
     size_t count;
-    const cJSON *conditions = prg_json_get(prg_status_of(s), "conditions");
+    const cJSON *conditions = prg_json_get(prg_status_ensure(s), "conditions");
     const cJSON *unhappy = latest_with(conditions, "False", &count);
     if (!unhappy)
         unhappy = latest_with(conditions, "Unknown", &count);
@@ -307,9 +307,9 @@ void prg_status_raw(struct prg_serving *s, const struct prg_deployments *deploym
     if (is(&ready, "True"))
         prg_json_set_string(s->arena, component, "url", url);
     prg_status_condition(s, "PredictorReady", ready.status, ready.reason, ready.message, NULL);
-    prg_json_remove(prg_status_of(s), "observedGeneration");
+    prg_json_remove(prg_status_ensure(s), "observedGeneration");
     if (generation != 0)
-        prg_json_set_int(s->arena, prg_status_of(s), "observedGeneration", generation);
+        prg_json_set_int(s->arena, prg_status_ensure(s), "observedGeneration", generation);
 }
 
 // ---- stop ----
@@ -346,7 +346,7 @@ void prg_status_stopped(struct prg_serving *s)
     if (is_false(ready) && has_text(ready, "reason", "Stopped"))
         return; // said before; whatever this run has changed stays
     stopped_event(s);
-    const cJSON *mode = prg_render_given(prg_status_of(s), "deploymentMode");
+    const cJSON *mode = prg_render_given(prg_status_ensure(s), "deploymentMode");
     cJSON *fresh = prg_json_object(s->arena);
     if (mode)
         prg_json_set(s->arena, fresh, "deploymentMode", prg_json_copy(s->arena, mode));
