@@ -3,6 +3,7 @@
 """The lab: a real Kubernetes control plane on loopback, without root, containers or a network.
 
     lab.py build               builds the two programs of the lab into the cache, prints where they are
+    lab.py problem             says why it cannot be built here; exit status 0 and nothing when it can
     lab.py up FOLDER           starts all parts, with everything they write below FOLDER; prints how to reach it
     lab.py down FOLDER         stops them
     lab.py kill FOLDER PART    SIGKILL for one part: etcd, apiserver, controllers, scheduler, kubelets
@@ -481,6 +482,10 @@ def main(args):
     if verb == "build" and not rest:
         print(build())
         return 0
+    if verb == "problem" and not rest:
+        problem = go_problem()
+        print(problem or "", end="\n" if problem else "")
+        return 1 if problem else 0
     if verb not in ("up", "down", "kill", "start", "kubectl") or not rest or (verb in ("kill", "start") and rest[1:2] + ["x"] == ["x"]):
         print(usage, file=sys.stderr)
         return 2

@@ -68,6 +68,8 @@ def main():
             raise lab_module.Trouble(f"no test is called {' or '.join(options.names)}")
         result = unittest.TextTestRunner(verbosity=2 if options.v else 1).run(suite)
         good = result.wasSuccessful()
+        bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+        print(f"{result.testsRun - bad - len(result.skipped) - len(result.expectedFailures)} passed, {bad} failed", flush=True)
     finally:
         if not options.lab:
             lab.down()
