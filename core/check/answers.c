@@ -337,7 +337,7 @@ static void check_service(struct asking *a, const struct prg_key *key)
     struct prg_arena arena;
     prg_arena_init(&arena);
     const char *subject = prg_arena_printf(&a->arena, "InferenceService %s/%s", key->ns, key->name);
-    struct turned turned = {{turned_get, turned_list}, a->objects, &arena};
+    struct turned turned = {{.get = turned_get, .list = turned_list}, a->objects, &arena};
     struct prg_plan *first = plan(a, a->objects, key, &arena);
     if (first->error && first->error_code == PRG_POLICY) {
         report_text(a, strstr(first->error, "is not stable") ? "fixed-point" : "policy-error", subject, first->error);

@@ -3,7 +3,10 @@
 // select.c.
 #include "policy/contract.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "policy/policy.h"
 
 const struct prg_contract prg_contracts[PRG_POLICY_COUNT] = {
     [PRG_POLICY_ANNOTATION_FILTER] = {"annotation_filter", "annotation_filter/v1", {"keep"}},
@@ -53,4 +56,23 @@ const char *prg_contract_nearest(const char *name)
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
         names[i] = prg_contracts[i].name;
     return prg_nearest_name(name, names, PRG_POLICY_COUNT);
+}
+
+int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err)
+{
+    *ret = 0;
+    while (*text) {
+        char name[64];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)length, text);
+        const struct prg_contract *contract = prg_contract_by_name(name);
+        const char *nearest = prg_contract_nearest(name);
+        if (!contract)
+            return prg_fail(err, PRG_INVALID, "there is no policy '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                            nearest ? nearest : "", nearest ? "'?" : " (names with commas between them)");
+        *ret |= UINT32_C(1) << (contract - prg_contracts);
+        text += length;
+        text += *text == ',';
+    }
+    return PRG_OK;
 }

@@ -123,7 +123,8 @@ static const char *revision(void *ctx)
 
 static bool overlay_has(const struct prg_policy_set *set, enum prg_policy_id policy, int function)
 {
-    return set->files[policy][0] && set->files[policy][0]->lines[function];
+    int layer = PRG_LAYER_SHIPPED;
+    return prg_set_find(set, policy, function, 0, &layer) && layer != PRG_LAYER_SHIPPED;
 }
 
 // ---- annotation_filter ----

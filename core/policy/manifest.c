@@ -36,12 +36,22 @@ static void report_unknown(struct prg_report *report, const char *path, const cJ
                 nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-static void report_unknown_policy(struct prg_report *report, const char *path, const cJSON *node)
+// The policy that a key names; NULL with a report when there is none, or when it is not among the allowed ones.
+static const struct prg_contract *find_policy(struct prg_report *report, const char *path, uint32_t allowed,
+                                              const cJSON *node)
 {
+    const struct prg_contract *contract = prg_contract_by_name(node->string);
     const char *names[PRG_POLICY_COUNT];
+    if (contract && allowed >> (contract - prg_contracts) & 1)
+        return contract;
+    if (contract) {
+        report_node(report, path, node, "policy %s is not one that namespaces may set here", contract->name);
+        return NULL;
+    }
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
         names[i] = prg_contracts[i].name;
     report_unknown(report, path, node, "policy", names, PRG_POLICY_COUNT);
+    return NULL;
 }
 
 static bool is_one_of(const char *text, const char *const *names, size_t count)
@@ -54,28 +64,27 @@ static bool is_one_of(const char *text, const char *const *names, size_t count)
 
 // ---- reading ----
 
-static void read_options(struct prg_set_manifest *manifest, const cJSON *options, struct prg_report *report)
+static void read_options(struct prg_set_manifest *manifest, uint32_t allowed, const cJSON *options,
+                         struct prg_report *report)
 {
     const cJSON *item;
     manifest->options = options;
     prg_json_each (item, options) {
-        if (!prg_contract_by_name(item->string))
-            report_unknown_policy(report, manifest->path, item);
-        else if (!prg_json_is_object(item))
+        if (find_policy(report, manifest->path, allowed, item) && !prg_json_is_object(item))
             report_node(report, manifest->path, item, "options of a policy are an object, not %s",
                         prg_json_type_name(item));
     }
 }
 
-static void read_use(struct prg_set_manifest *manifest, const cJSON *use, struct prg_report *report)
+static void read_use(struct prg_set_manifest *manifest, uint32_t allowed, const cJSON *use, struct prg_report *report)
 {
     const cJSON *item;
     prg_json_each (item, use) {
-        const struct prg_contract *contract = prg_contract_by_name(item->string);
+        const struct prg_contract *contract = find_policy(report, manifest->path, allowed, item);
         const char *file = prg_json_text(item);
         if (!contract)
-            report_unknown_policy(report, manifest->path, item);
-        else if (!file || !*file || strchr(file, '/') || prg_text_has_suffix(file, ".lua"))
+            continue;
+        if (!file || !*file || strchr(file, '/') || prg_text_has_suffix(file, ".lua"))
             report_node(report, manifest->path, item, "use needs the name of a file of the set, without .lua");
         else
             manifest->use[contract - prg_contracts] = file;
@@ -91,7 +100,8 @@ static void check_limit(const char *path, const cJSON *item, struct prg_report *
         report_node(report, path, item, "a limit is a whole number above 0");
 }
 
-static void read_limits(struct prg_set_manifest *manifest, const cJSON *limits, struct prg_report *report)
+static void read_limits(struct prg_set_manifest *manifest, uint32_t allowed, const cJSON *limits,
+                        struct prg_report *report)
 {
     const cJSON *item, *limit;
     manifest->limits = limits;
@@ -100,22 +110,22 @@ static void read_limits(struct prg_set_manifest *manifest, const cJSON *limits, 
             check_limit(manifest->path, item, report);
             continue;
         }
-        if (!prg_contract_by_name(item->string))
-            report_unknown_policy(report, manifest->path, item);
+        (void)find_policy(report, manifest->path, allowed, item);
         prg_json_each (limit, item)
             check_limit(manifest->path, limit, report);
     }
 }
 
-void prg_set_manifest_read(struct prg_arena *arena, const char *path, const char *text, size_t length,
+void prg_set_manifest_read(struct prg_arena *arena, const struct prg_policy_text *text, uint32_t allowed,
                            struct prg_set_manifest *ret, struct prg_report *report)
 {
+    const char *path = text->path;
     struct prg_yaml_docs docs;
     struct prg_error err;
     const cJSON *item;
     prg_error_clear(&err);
     ret->path = path;
-    if (prg_yaml_load(arena, path, text, length, NULL, &docs, &err) != PRG_OK) {
+    if (prg_yaml_load(arena, path, text->text, text->length, NULL, &docs, &err) != PRG_OK) {
         prg_report_error(report, &err);
         return;
     }
@@ -133,11 +143,11 @@ void prg_set_manifest_read(struct prg_arena *arena, const char *path, const char
         else if (!prg_json_is_object(item))
             report_node(report, path, item, "%s must be an object, not %s", item->string, prg_json_type_name(item));
         else if (strcmp(item->string, "options") == 0)
-            read_options(ret, item, report);
+            read_options(ret, allowed, item, report);
         else if (strcmp(item->string, "limits") == 0)
-            read_limits(ret, item, report);
+            read_limits(ret, allowed, item, report);
         else
-            read_use(ret, item, report);
+            read_use(ret, allowed, item, report);
     }
 }
 

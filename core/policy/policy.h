@@ -2,6 +2,7 @@
 // policy.h: policy sets: loading, overlaying the shipped defaults, and the decider over them. Lua stays inside
 // core/policy.
 #pragma once
+#include "base/vec.h"
 #include "policy/decision.h"
 
 struct prg_policy_limits {   // per policy and call; 0: the default in parentheses
@@ -12,8 +13,21 @@ struct prg_policy_limits {   // per policy and call; 0: the default in parenthes
     unsigned max_wall_ms;    // (1000)
 };
 
+// A file of a set whose text is at hand (the entry of a ConfigMap).
+struct prg_policy_text {
+    const char *name; // "image.lua"
+    const char *path; // as errors and traces show it: "configmap team-a/rules:image.lua"
+    const char *text;
+    size_t length;
+};
+
 struct prg_policy_options {
-    const char *folder; // overlay folder or NULL: shipped policies only
+    const char *folder;          // overlay folder or NULL: shipped policies only
+    const struct prg_vec *texts; // instead of a folder: struct prg_policy_text *, names are unlike; copied
+    // The texts are those of a namespace and lie over this set, whose files they share; it must not be asked meanwhile.
+    // They may be about the policies in `allowed` only (see prg_policy_names_read).
+    struct prg_policy_set *base;
+    uint32_t allowed;
     struct prg_policy_limits limits;
     void (*report)(const char *text, void *ctx); // each error of the set, "file:line:column: what"; may be NULL
     void *report_ctx;
@@ -27,6 +41,16 @@ struct prg_policy_set; // refcounted, immutable once loaded
 // (file:line:column: what). A set with an error is not returned.
 int prg_policy_set_load(const struct prg_policy_options *options, struct prg_policy_set **ret,
                         struct prg_error *err) PRG_MUST_USE;
+// Appends the entries of a ConfigMap, in arena; a key that stands in texts already is an error. Errors name the object
+// and the JSON pointer; err has the first.
+int prg_policy_config_map_read(struct prg_arena *arena, const cJSON *map, struct prg_vec *texts,
+                               void (*report)(const char *text, void *ctx), void *ctx,
+                               struct prg_error *err) PRG_MUST_USE;
+// The namespace's part of `set` (loaded with a base) over another base. Fails when its settings do not fit that one.
+int prg_policy_set_rebase(const struct prg_policy_set *set, struct prg_policy_set *base, struct prg_policy_set **ret,
+                          struct prg_error *err) PRG_MUST_USE;
+// "image,runtime_selection" as `allowed`. PRG_INVALID: no such policy, with the nearest name.
+int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err) PRG_MUST_USE;
 // A digest of what the folder's files are (names, and inode, size and time behind each; links are followed), found
 // without reading them: another value means that the set may have changed. 0: no such folder.
 uint64_t prg_policy_folder_stamp(const char *folder);

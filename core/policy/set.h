@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// set.h: a policy set: for each policy the overlay's file, if it has one, over the shipped one. Private to core/policy.
+// set.h: a policy set: for each policy the files of its layers, in the order in which they are asked. Private to
+// core/policy.
 #pragma once
+#include "base/vec.h"
 #include "policy/file.h"
 
-enum { PRG_SET_LAYERS = 2 };
+// Layers, in the order in which they are asked: a namespace's files, those of the set, the shipped ones.
+enum { PRG_LAYER_NAMESPACE, PRG_LAYER_SET, PRG_LAYER_SHIPPED, PRG_SET_LAYERS };
 
-struct prg_set_source { // a Lua file of the folder, whether or not it decides
+struct prg_set_source { // a Lua file of a set, whether or not it decides
     const char *name;   // "image"
     struct prg_source source;
     const cJSON *options; // effective ones
-};
-
-struct prg_policy_set {
-    unsigned refs;
-    struct prg_arena arena; // texts, options
-    // Layers of each policy in the order in which they are asked; files[p][0] NULL: only the shipped one.
-    struct prg_policy_file *files[PRG_POLICY_COUNT][PRG_SET_LAYERS];
-    struct prg_set_source *sources; // of the folder, by name
-    size_t source_count;
-    const struct prg_source *const *specs; // NAME_spec.lua of the folder, by name
-    size_t spec_count;
-    char revision[17];
-    struct prg_decider decider;
-    const struct prg_decision_context *context; // of the plan under way, or NULL
 };
 
 // What policies.yaml says.
@@ -33,8 +22,48 @@ struct prg_set_manifest {
     const char *use[PRG_POLICY_COUNT]; // file name without .lua, or NULL: that of the policy
 };
 
-// Reads and checks DIR/policies.yaml's text (all but the names of options, which the files know).
-void prg_set_manifest_read(struct prg_arena *arena, const char *path, const char *text, size_t length,
+// Files that were loaded together, with their states. Sets share layers, one after the other: a state is asked by one
+// plan at a time.
+struct prg_set_layer {
+    unsigned refs;
+    struct prg_arena arena; // texts, trees
+    struct prg_set_manifest manifest;
+    struct prg_policy_file *files[PRG_POLICY_COUNT];
+    struct prg_set_source *sources; // by name; options as declared
+    size_t source_count;
+    const struct prg_source **specs; // NAME_spec.lua, by name
+    size_t spec_count;
+};
+
+struct prg_policy_set {
+    unsigned refs;
+    struct prg_arena arena;                       // options
+    struct prg_set_layer *layers[PRG_SET_LAYERS]; // NULL: there is none; never for the shipped
+    // By layer. Copies of the layers' own, with the options of this set; they share the state.
+    struct prg_policy_file *files[PRG_POLICY_COUNT][PRG_SET_LAYERS];
+    struct prg_set_source *sources; // of all layers but the shipped, in the order of the layers
+    size_t source_count;
+    char revision[17];
+    struct prg_decider decider;
+    const struct prg_decision_context *context; // of the plan under way, or NULL
+};
+
+// ---- layers (layer.c) ----
+// The files of a folder, struct prg_policy_text *, by name (folder.c).
+void prg_set_read_folder(struct prg_arena *arena, const char *path, struct prg_vec *texts, struct prg_report *report);
+// Checks and loads texts; those for policies outside `allowed` (a bit each) are errors. The caller's reference.
+struct prg_set_layer *prg_set_layer_load(const struct prg_vec *texts, uint32_t allowed,
+                                         const struct prg_policy_limits *limits, struct prg_report *report);
+// The shipped files, with the limits of the set's manifest.
+struct prg_set_layer *prg_set_layer_shipped(const struct prg_set_manifest *manifest,
+                                            const struct prg_policy_limits *limits, struct prg_report *report);
+struct prg_set_layer *prg_set_layer_ref(struct prg_set_layer *layer); // NULL is fine
+void prg_set_layer_unref(struct prg_set_layer *layer);                // NULL is fine
+
+// ---- policies.yaml (manifest.c) ----
+// Reads and checks its text (all but the names of options, which the files know). What it says of policies outside
+// `allowed` is an error.
+void prg_set_manifest_read(struct prg_arena *arena, const struct prg_policy_text *text, uint32_t allowed,
                            struct prg_set_manifest *ret, struct prg_report *report);
 // The limits of a policy: the program's, tightened by the manifest.
 struct prg_policy_limits prg_set_manifest_limits(const struct prg_set_manifest *manifest,

@@ -342,14 +342,14 @@ static void on_gate_result(const struct prg_spec_result *result, void *ctx)
         prg_report_add(gate->report, "%s", result->message);
 }
 
-void prg_spec_gate(const struct prg_policy_set *set, const char *folder, const struct prg_policy_limits *limits,
-                   struct prg_report *report)
+void prg_spec_gate(const struct prg_policy_set *set, const struct prg_set_layer *layer, const char *folder,
+                   const struct prg_policy_limits *limits, struct prg_report *report)
 {
     struct gate gate = {.report = report};
     struct prg_spec_options options = {.fixtures = folder, .limits = *limits, .visit = on_gate_result, .ctx = &gate};
     uint64_t most = prg_policy_limits_complete(limits).max_steps * PRG_SPEC_GATE_CALLS;
-    for (size_t i = 0; i < set->spec_count && gate.steps <= most; i++) {
+    for (size_t i = 0; i < layer->spec_count && gate.steps <= most; i++) {
         options.max_total_steps = most - gate.steps + 1;
-        prg_spec_run_source(set, set->specs[i], &options);
+        prg_spec_run_source(set, layer->specs[i], &options);
     }
 }

@@ -29,11 +29,11 @@ struct prg_spec_state {
 // Runs a spec whose text is at hand, against the policies of the set.
 void prg_spec_run_source(const struct prg_policy_set *set, const struct prg_source *source,
                          const struct prg_spec_options *options);
-// The gate: runs the specs that the set's folder carries and reports each test that fails. All of them together may
-// take PRG_SPEC_GATE_CALLS times the steps of one call.
+// The gate: runs the specs that a layer of the set carries and reports each test that fails. folder: where they may
+// read files, or NULL. All of them together may take PRG_SPEC_GATE_CALLS times the steps of one call.
 #define PRG_SPEC_GATE_CALLS 4
-void prg_spec_gate(const struct prg_policy_set *set, const char *folder, const struct prg_policy_limits *limits,
-                   struct prg_report *report);
+void prg_spec_gate(const struct prg_policy_set *set, const struct prg_set_layer *layer, const char *folder,
+                   const struct prg_policy_limits *limits, struct prg_report *report);
 // Pushes the table of C functions that lua/spec is given. Raises.
 void prg_spec_push_host(lua_State *L, struct prg_spec_state *state);
 

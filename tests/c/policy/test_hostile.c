@@ -114,7 +114,7 @@ static struct plan *open_plan(struct prg_arena *arena, const struct hostile *hos
         policy_folder(arena, prg_arena_printf(arena, "%s.lua", hostile->policy), code, NULL);
     assert_ok(prg_policy_set_load(&options, &plan->set, &err), &err);
     const struct prg_contract *contract = prg_contract_by_name(hostile->policy);
-    plan->vm = plan->set->files[contract - prg_contracts][0]->vm;
+    plan->vm = plan->set->files[contract - prg_contracts][PRG_LAYER_SET]->vm;
     plan->decide = prg_policy_set_decider(plan->set);
     plan->context = (struct prg_decision_context){.arena = arena,
                                                   .service = json_of(arena, "{'metadata': {'name': 's'}}"),

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "yaml/load.h"
+
 // ---- errors ----
 
 struct bad_file {
@@ -280,6 +282,218 @@ static void limits_of_a_set_hold_for_its_policies(void **state)
     remove_folder(folder);
 }
 
+// ---- sets whose texts are at hand ----
+
+// data: YAML.
+static const cJSON *config_map(struct prg_arena *arena, const char *name, const char *data)
+{
+    struct prg_yaml_docs docs;
+    struct prg_error err = {0};
+    const char *text = prg_arena_printf(arena, "{metadata: {name: %s, namespace: team-a}, %s}", name, data);
+    assert_ok(prg_yaml_load(arena, "map", text, strlen(text), NULL, &docs, &err), &err);
+    return docs.items[0];
+}
+
+static void add_error(const char *text, void *ctx)
+{
+    prg_strbuf_puts(ctx, text);
+    prg_strbuf_putc(ctx, '\n');
+}
+
+// The set of a ConfigMap's entries, over base when there is one. Fails the test when it does not load.
+static struct prg_policy_set *load_map(struct prg_arena *arena, const cJSON *map, struct prg_policy_set *base,
+                                       const char *allowed)
+{
+    struct prg_vec texts;
+    struct prg_error err = {0};
+    struct prg_policy_options options = {.texts = &texts, .base = base};
+    struct prg_policy_set *set = NULL;
+    prg_vec_init(&texts);
+    assert_ok(prg_policy_config_map_read(arena, map, &texts, NULL, NULL, &err), &err);
+    assert_ok(prg_policy_names_read(allowed, &options.allowed, &err), &err);
+    assert_ok(prg_policy_set_load(&options, &set, &err), &err);
+    prg_vec_release(&texts);
+    return set;
+}
+
+static const char *map_errors(struct prg_arena *arena, const cJSON *map, struct prg_policy_set *base,
+                              const char *allowed)
+{
+    struct prg_vec texts;
+    struct prg_error err = {0};
+    prg_auto_strbuf errors = PRG_STRBUF_INIT;
+    struct prg_policy_options options = {.texts = &texts, .base = base, .report = add_error, .report_ctx = &errors};
+    struct prg_policy_set *set = NULL;
+    prg_vec_init(&texts);
+    assert_ok(prg_policy_names_read(allowed, &options.allowed, &err), &err);
+    if (prg_policy_config_map_read(arena, map, &texts, add_error, &errors, &err) == PRG_OK)
+        assert_int_equal(prg_policy_set_load(&options, &set, &err), PRG_INVALID);
+    prg_vec_release(&texts);
+    return prg_arena_strdup(arena, errors.text);
+}
+
+static const char image_map[] =
+    "'data': {'image.lua': \"return { api = 'image/v1', options = { to = 'x' },\\n"
+    " tag = function(image) return options.to .. '/' .. image end }\", 'policies.yaml': 'options: {image: {to: yy}}'}";
+
+static void a_config_map_is_a_set(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_error err = {0};
+    prg_auto_strbuf files = PRG_STRBUF_INIT;
+    char *folder = policy_folder(arena, "image.lua",
+                                 "return { api = 'image/v1', options = { to = 'x' },\n tag = function(image) return "
+                                 "options.to .. '/' .. image end }",
+                                 "policies.yaml", "options: {image: {to: yy}}", NULL);
+    struct prg_policy_set *set = load_map(arena, config_map(arena, "rules", image_map), NULL, ""),
+                          *same = load_set(folder);
+    assert_string_equal(ask_image(arena, set, &err), "yy/a:1");
+    assert_string_equal(prg_policy_set_revision(set), prg_policy_set_revision(same)); // wherever it lies
+    prg_policy_set_each_file(set, add_file, &files);
+    assert_text_has(files.text, "image=/rules:image.lua ");
+    prg_policy_set_unref(set);
+    prg_policy_set_unref(same);
+    remove_folder(folder);
+    set = load_map(arena, config_map(arena, "empty", "'data': null"), NULL, "");
+    same = load_set(NULL);
+    assert_string_equal(prg_policy_set_revision(set), prg_policy_set_revision(same));
+    prg_policy_set_unref(set);
+    prg_policy_set_unref(same);
+}
+
+static void what_is_wrong_with_a_config_map_is_told_with_object_and_pointer(void **state)
+{
+    static const struct {
+        const char *data, *error;
+    } cases[] = {
+        {"'data': []", "configmap team-a/rules: /data: must be an object of texts, not array\n"},
+        {"'data': {'image.lua': 1}", "configmap team-a/rules: /data/image.lua: must be a text, not number\n"},
+        {"'binaryData': {'image.lua': 'AAAA'}",
+         "configmap team-a/rules: /binaryData/image.lua: policies are texts and belong under data\n"},
+        {"'binaryData': 3", "configmap team-a/rules: /binaryData: must be an object, not number\n"},
+        {"'data': {'a/b.lua': ''}", "configmap team-a/rules: /data/a~1b.lua: not the name of a file"},
+        {"'data': {'../x.lua': ''}", "configmap team-a/rules: /data/..~1x.lua: not the name of a file"},
+        {"'data': {'': ''}", "configmap team-a/rules: /data/: not the name of a file"},
+        {"'data': {'.image.lua': ''}", "configmap team-a/rules: /data/.image.lua: not the name of a file"},
+        {"'data': {'policies.yml': ''}", "/data/policies.yml: a set is made of NAME.lua, NAME_spec.lua and "
+                                         "policies.yaml; did you mean 'policies.yaml'?"},
+        {"'data': {'image': ''}", "/data/image: a set is made of "},
+        {"'data': {'_spec.lua': ''}", "/data/_spec.lua: a set is made of "},
+        {"'data': {'image.lua': \"a\\0b\"}", "/data/image.lua: byte 2 is NUL\n"},
+        {"'data': {'image.lua': 'return {'}", "configmap team-a/rules:image.lua:1:9: unexpected symbol near <eof>\n"},
+        {"'data': {'policies.yaml': 'optoins: {}'}",
+         "configmap team-a/rules:policies.yaml:1:10: there is no setting 'optoins'; did you mean 'options'?\n"},
+        {"'data': {'policies.yaml': 'limits: {steps: 100000000}'}",
+         "configmap team-a/rules:policies.yaml:1:17: steps: a set may not raise a limit"},
+        {"'data': {'image_spec.lua': \"it('is met', function() assert.is_true(false) end)\"}",
+         "configmap team-a/rules:image_spec.lua:1: "},
+    };
+    struct prg_arena *arena = *state;
+    for (size_t i = 0; i < PRG_COUNT(cases); i++)
+        assert_text_has(map_errors(arena, config_map(arena, "rules", cases[i].data), NULL, ""), cases[i].error);
+}
+
+static void config_maps_beyond_all_measure_are_refused(void **state)
+{
+    struct prg_arena *arena = *state;
+    cJSON *map = prg_json_copy(arena, config_map(arena, "rules", "'data': {}"));
+    cJSON *data = prg_json_ensure_object(arena, map, "data");
+    char *large = prg_arena_alloc(arena, 300000);
+    memset(large, ' ', 300000);
+    prg_json_set(arena, data, "image.lua", prg_json_stringn(arena, large, 300000));
+    assert_text_has(map_errors(arena, map, NULL, ""), "/data/image.lua: longer than 262144 bytes\n");
+    for (int i = 0; i < 5; i++)
+        prg_json_set(arena, data, prg_arena_printf(arena, "%d_spec.lua", i), prg_json_stringn(arena, large, 250000));
+    assert_text_has(map_errors(arena, map, NULL, ""), "/data: 1550000 bytes; a set has at most 1048576\n");
+    map = prg_json_copy(arena, config_map(arena, "rules", "'data': {}"));
+    prg_json_set(arena, prg_json_ensure_object(arena, map, "data"), "image.lua", prg_json_stringn(arena, "a\xc3(", 3));
+    assert_text_has(map_errors(arena, map, NULL, ""), "/data/image.lua: byte 2 is not UTF-8\n");
+}
+
+static void two_maps_may_not_have_one_file(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_vec texts;
+    struct prg_error err = {0};
+    prg_vec_init(&texts);
+    assert_ok(prg_policy_config_map_read(arena, config_map(arena, "a", image_map), &texts, NULL, NULL, &err), &err);
+    assert_int_equal(prg_policy_config_map_read(arena, config_map(arena, "b", image_map), &texts, NULL, NULL, &err),
+                     PRG_INVALID);
+    assert_error_has(&err,
+                     "configmap team-a/b: /data/image.lua: there is one of that name already, in configmap team-a/a");
+    assert_int_equal(texts.count, 2);
+    prg_vec_release(&texts);
+}
+
+// ---- namespaces ----
+
+static void a_namespace_lies_over_the_set_and_shares_its_files(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_error err = {0};
+    prg_auto_strbuf files = PRG_STRBUF_INIT;
+    struct prg_policy_set *base = load_map(arena, config_map(arena, "rules", image_map), NULL, "");
+    // Its own file has no opinion about what begins with b, so the set is asked; an option of the set's file is its
+    // own.
+    struct prg_policy_set *own =
+        load_map(arena,
+                 config_map(arena, "mine",
+                            "'data': {'image.lua': \"return { api = 'image/v1', tag = function(image) "
+                            "if image == 'a:1' then return nil end return 'mine' end }\","
+                            " 'policies.yaml': 'options: {image: {to: z}}'}"),
+                 base, "image");
+    prg_policy_set_each_file(own, add_file, &files);
+    assert_text_has(files.text, "image=/mine:image.lua image=/rules:image.lua image=shipped/image.lua ");
+    assert_string_equal(ask_image(arena, own, &err), "z/a:1");
+    assert_string_equal(ask_image(arena, base, &err), "yy/a:1");
+    assert_string_equal(ask_image(arena, own, &err), "z/a:1");
+    assert_string_not_equal(prg_policy_set_revision(own), prg_policy_set_revision(base));
+    // The set changes below it.
+    struct prg_policy_set *next = load_set(NULL), *moved = NULL;
+    assert_int_equal(prg_policy_set_rebase(own, next, &moved, &err), PRG_INVALID);
+    assert_error_has(&err, "configmap team-a/mine:policies.yaml:1:23: there is no option of image 'to'");
+    prg_policy_set_unref(next);
+    next = load_map(arena,
+                    config_map(arena, "rules",
+                               "'data': {'image.lua': \"return { api = 'image/v1', options = { to = 'n' },"
+                               " tag = function(image) return options.to .. '-new/' .. image end }\"}"),
+                    NULL, "");
+    assert_ok(prg_policy_set_rebase(own, next, &moved, &err), &err);
+    prg_policy_set_unref(base);
+    prg_policy_set_unref(own);
+    prg_policy_set_unref(next);
+    assert_string_equal(ask_image(arena, moved, &err), "z-new/a:1");
+    prg_policy_set_unref(moved);
+}
+
+static void a_namespace_sets_what_it_may(void **state)
+{
+    static const struct {
+        const char *data, *error;
+    } cases[] = {
+        {"'data': {'multi_node.lua': \"return { api = 'multi_node/v1' }\"}",
+         "configmap team-a/mine:multi_node.lua: policy multi_node is not one that namespaces may set here\n"},
+        {"'data': {'mine.lua': \"return { api = 'multi_node/v1' }\", 'policies.yaml': 'use: {multi_node: mine}'}",
+         "configmap team-a/mine:policies.yaml:1:19: policy multi_node is not one that namespaces may set here\n"},
+        {"'data': {'policies.yaml': 'options: {multi_node: {}}'}",
+         "policies.yaml:1:23: policy multi_node is not one that namespaces may set here\n"},
+        {"'data': {'policies.yaml': 'limits: {multi_node: {steps: 1}}'}",
+         "policies.yaml:1:22: policy multi_node is not one that namespaces may set here\n"},
+        {"'data': {'policies.yaml': 'limits: {wallMs: 100000}'}", "a set may not raise a limit"},
+    };
+    struct prg_arena *arena = *state;
+    struct prg_error err = {0};
+    uint32_t allowed;
+    struct prg_policy_set *base = load_set(NULL);
+    for (size_t i = 0; i < PRG_COUNT(cases); i++)
+        assert_text_has(map_errors(arena, config_map(arena, "mine", cases[i].data), base, "image,object_patch"),
+                        cases[i].error);
+    prg_policy_set_unref(base);
+    assert_int_equal(prg_policy_names_read("image,imgae", &allowed, &err), PRG_INVALID);
+    assert_error_has(&err, "there is no policy 'imgae'; did you mean 'image'?");
+    assert_int_equal(prg_policy_names_read("image,,multi_node", &allowed, &err), PRG_INVALID);
+}
+
 // ---- export ----
 
 static void shipped_policies_are_exported_and_kept(void **state)
@@ -344,6 +558,12 @@ int main(void)
         cmocka_unit_test(the_revision_is_that_of_texts_and_options),
         cmocka_unit_test(options_reach_the_functions),
         cmocka_unit_test(limits_of_a_set_hold_for_its_policies),
+        cmocka_unit_test(a_config_map_is_a_set),
+        cmocka_unit_test(what_is_wrong_with_a_config_map_is_told_with_object_and_pointer),
+        cmocka_unit_test(config_maps_beyond_all_measure_are_refused),
+        cmocka_unit_test(two_maps_may_not_have_one_file),
+        cmocka_unit_test(a_namespace_lies_over_the_set_and_shares_its_files),
+        cmocka_unit_test(a_namespace_sets_what_it_may),
         cmocka_unit_test(shipped_policies_are_exported_and_kept),
         cmocka_unit_test(shipped_policies_can_be_visited),
     };
