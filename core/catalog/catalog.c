@@ -32,6 +32,13 @@ static void folder_list(const struct prg_reader *reader, const char *group, cons
     c->index->reader.list(&c->index->reader, group, kind, ns, visit, ctx);
 }
 
+static void folder_list_labelled(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                                 const char *label, const char *value, prg_reader_visit_fn visit, void *ctx)
+{
+    const struct prg_catalog *c = (const struct prg_catalog *)reader;
+    prg_reader_list_labelled(&c->index->reader, group, kind, ns, label, value, visit, ctx);
+}
+
 const char *prg_catalog_source(const struct prg_store *store, struct prg_arena *arena, const struct prg_key *key)
 {
     const struct prg_catalog *c = (const struct prg_catalog *)store;
@@ -210,7 +217,7 @@ static const cJSON *admit(struct prg_catalog *c, const struct prg_folder_slot *s
     return object;
 }
 
-static int folder_apply(struct prg_store *store, const cJSON *intent, enum prg_store_result *ret, struct prg_error *err)
+static int folder_apply(struct prg_store *store, const cJSON *intent, enum prg_write_result *ret, struct prg_error *err)
 {
     struct prg_catalog *c = (struct prg_catalog *)store;
     struct prg_folder_content content = {0};
@@ -227,7 +234,7 @@ static int folder_apply(struct prg_store *store, const cJSON *intent, enum prg_s
     const cJSON *tree = admit(c, slot, intent, &content);
     if (!tree) {
         prg_folder_content_release(&content);
-        *ret = PRG_STORE_UNCHANGED;
+        *ret = PRG_WRITE_UNCHANGED;
         return PRG_OK;
     }
     rc = begin_write(c, err);
@@ -243,17 +250,17 @@ static int folder_apply(struct prg_store *store, const cJSON *intent, enum prg_s
             prg_folder_slot_drop(c, slot);
         return rc;
     }
-    *ret = is_new ? PRG_STORE_CREATED : PRG_STORE_UPDATED;
+    *ret = is_new ? PRG_WRITE_CREATED : PRG_WRITE_UPDATED;
     return PRG_OK;
 }
 
 static int folder_remove(struct prg_store *store, const struct prg_key *key, const char *uid,
-                         enum prg_store_result *ret, struct prg_error *err)
+                         enum prg_write_result *ret, struct prg_error *err)
 {
     struct prg_catalog *c = (struct prg_catalog *)store;
     struct prg_folder_slot *slot = prg_folder_slot_find(c, key);
     prg_auto_arena scratch = {0};
-    *ret = PRG_STORE_UNCHANGED;
+    *ret = PRG_WRITE_UNCHANGED;
     if (!slot)
         return PRG_OK;
     if (slot->user)
@@ -268,12 +275,12 @@ static int folder_remove(struct prg_store *store, const struct prg_key *key, con
         return rc;
     prg_folder_slot_drop(c, slot);
     c->is_collect_due = true;
-    *ret = PRG_STORE_DELETED;
+    *ret = PRG_WRITE_DELETED;
     return PRG_OK;
 }
 
 static int folder_set_status(struct prg_store *store, const struct prg_key *key, const cJSON *status,
-                             enum prg_store_result *ret, struct prg_error *err)
+                             enum prg_write_result *ret, struct prg_error *err)
 {
     struct prg_catalog *c = (struct prg_catalog *)store;
     struct prg_folder_slot *slot = prg_folder_slot_find(c, key);
@@ -281,7 +288,7 @@ static int folder_set_status(struct prg_store *store, const struct prg_key *key,
     if (!slot || !slot->object)
         return prg_fail(err, PRG_NOTFOUND, "%s does not exist", prg_key_text(&scratch, key));
     const cJSON *old = prg_json_get(slot->object, "status");
-    *ret = PRG_STORE_UNCHANGED;
+    *ret = PRG_WRITE_UNCHANGED;
     if (prg_json_equal(old, status))
         return PRG_OK;
     int rc = begin_write(c, err);
@@ -299,7 +306,7 @@ static int folder_set_status(struct prg_store *store, const struct prg_key *key,
         rc = prg_folder_write_object(c, slot, &content, tree, err);
     }
     if (rc == PRG_OK)
-        *ret = PRG_STORE_UPDATED;
+        *ret = PRG_WRITE_UPDATED;
     return rc;
 }
 
@@ -360,6 +367,7 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
     struct prg_catalog *c = prg_xcalloc(1, sizeof(*c));
     c->store.reader.get = folder_get;
     c->store.reader.list = folder_list;
+    c->store.reader.list_labelled = folder_list_labelled;
     c->store.ops = &ops;
     size_t length = strlen(root);
     while (length > 1 && root[length - 1] == '/')

@@ -158,20 +158,22 @@ struct applying {
     int64_t wall_ns;
 };
 
-static void count(struct prg_reconcile_report *report, enum prg_store_result result)
+static void count(struct prg_reconcile_report *report, enum prg_write_result result)
 {
     switch (result) {
-    case PRG_STORE_CREATED:
+    case PRG_WRITE_CREATED:
         report->created++;
         break;
-    case PRG_STORE_UPDATED:
+    case PRG_WRITE_UPDATED:
         report->updated++;
         break;
-    case PRG_STORE_DELETED:
+    case PRG_WRITE_DELETED:
         report->deleted++;
         break;
-    case PRG_STORE_UNCHANGED:
+    case PRG_WRITE_UNCHANGED:
         report->unchanged++;
+        break;
+    case PRG_WRITE_FAILED: // reported as an error
         break;
     }
 }
@@ -191,7 +193,7 @@ static int apply_objects(struct applying *applying, const struct prg_plan *plan,
     const cJSON *object;
     prg_json_each (object, plan->objects) {
         struct prg_key key;
-        enum prg_store_result result;
+        enum prg_write_result result;
         if (prg_key_of(applying->arena, object, &key, err) != PRG_OK)
             return prg_wrap(err, "rendered object");
         if (store->ops->apply(store, object, &result, err) != PRG_OK)
@@ -213,7 +215,7 @@ static int delete_objects(struct applying *applying, const struct prg_plan *plan
         const cJSON *stored = store->reader.get(&store->reader, &key);
         const char *uid =
             prg_arena_strdup(applying->arena, prg_meta_uid(stored)); // the one that was planned with, no later one
-        enum prg_store_result result;
+        enum prg_write_result result;
         if (stored && store->ops->remove(store, &key, uid, &result, err) != PRG_OK)
             return prg_wrap(err, "delete %s", prg_key_text(applying->arena, &key));
         if (stored)
@@ -250,11 +252,11 @@ static int write_status(struct applying *applying, struct prg_plan *plan, struct
 {
     struct prg_store *store = applying->loop->store;
     const cJSON *event, *status = prg_json_get(plan->resource, "status");
-    enum prg_store_result result;
+    enum prg_write_result result;
     if (status) {
         if (store->ops->set_status(store, applying->report->key, status, &result, err) != PRG_OK)
             return prg_wrap(err, "status");
-        applying->report->status_changed = result != PRG_STORE_UNCHANGED;
+        applying->report->status_changed = result != PRG_WRITE_UNCHANGED;
     }
     if (!are_events_news(applying, plan))
         return PRG_OK;

@@ -7,35 +7,10 @@
 #pragma once
 #include "kube/discovery.h"
 #include "object/key.h"
+#include "store/write.h"
 
 struct prg_client;
 struct prg_write; // one under way
-
-enum prg_write_result {
-    PRG_WRITE_UNCHANGED,
-    PRG_WRITE_CREATED,
-    PRG_WRITE_UPDATED,
-    PRG_WRITE_DELETED,
-    PRG_WRITE_FAILED
-};
-
-enum prg_write_retry {   // after a failure
-    PRG_RETRY_SOON,      // a conflict, a fault: with back-off, from fresh state
-    PRG_RETRY_SLOWLY,    // forbidden, a full quota: nothing that we do will change it soon
-    PRG_RETRY_ON_CHANGE, // invalid, or the namespace is going: only another intent helps
-};
-
-struct prg_write_outcome { // borrowed during the callback
-    enum prg_write_result result;
-    const struct prg_error *err; // when it failed: what, where, and the server's words
-    enum prg_write_retry retry;
-    uint64_t retry_after_ms; // as the server asks, or 0
-    bool is_unknown;         // sent, but not answered: it may have been done; read before writing again
-    const cJSON *object;     // the server's answer, or NULL
-    const char *warnings;    // the server's, one a line, or NULL
-    const char *taken_over;  // "field (manager), ..." that were forced, or NULL
-};
-typedef void (*prg_write_fn)(const struct prg_write_outcome *outcome, void *ctx);
 
 struct prg_client_options {
     const char *manager;          // NULL: "perigee"

@@ -563,6 +563,53 @@ static void reader_list(const struct prg_reader *reader, const char *group, cons
         prg_object_each(kind, ns, visit_tree, &visiting);
 }
 
+struct gathering {
+    const char *ns; // NULL: all
+    struct prg_vec objects;
+};
+
+static void gather(const struct prg_object *object, void *ctx)
+{
+    struct gathering *gathering = ctx;
+    if (!gathering->ns || strcmp(gathering->ns, prg_object_namespace(object)) == 0)
+        prg_vec_push(&gathering->objects, (void *)(uintptr_t)object);
+}
+
+static int compare_places(const void *a, const void *b, void *ctx)
+{
+    int rc = strcmp(prg_object_namespace(a), prg_object_namespace(b));
+    return rc ? rc : compare_names(a, b, ctx);
+}
+
+static bool has_index(const struct prg_object_kind *kind, const char *label)
+{
+    for (size_t i = 0; i < kind->label_count; i++)
+        if (strcmp(kind->labels[i], label) == 0)
+            return true;
+    return false;
+}
+
+static void reader_list_labelled(const struct prg_reader *reader, const char *group, const char *kind_name,
+                                 const char *ns, const char *label, const char *value, prg_reader_visit_fn visit,
+                                 void *ctx)
+{
+    const struct prg_object_kind *kind = prg_objects_find_kind((const struct prg_objects *)reader, group, kind_name);
+    struct gathering gathering = {.ns = ns};
+    if (kind && !has_index(kind, label)) {
+        struct prg_reader_filter filter = {label, value, visit, ctx};
+        reader_list(reader, group, kind_name, ns, prg_reader_visit_filtered, &filter);
+        return;
+    }
+    if (!kind)
+        return;
+    prg_vec_init(&gathering.objects);
+    prg_object_each_labelled(kind, label, value, gather, &gathering);
+    prg_vec_sort(&gathering.objects, compare_places, NULL);
+    for (size_t i = 0; i < gathering.objects.count; i++)
+        visit(prg_object_tree(gathering.objects.items[i]), ctx);
+    prg_vec_release(&gathering.objects);
+}
+
 // ---- life ----
 
 struct prg_objects *prg_objects_new(size_t tree_bytes)
@@ -570,6 +617,7 @@ struct prg_objects *prg_objects_new(size_t tree_bytes)
     struct prg_objects *o = prg_xcalloc(1, sizeof(*o));
     o->reader.get = reader_get;
     o->reader.list = reader_list;
+    o->reader.list_labelled = reader_list_labelled;
     o->max_tree_bytes = tree_bytes ? tree_bytes : TREE_BYTES;
     prg_map_init(&o->kinds);
     prg_arena_init(&o->scratch);

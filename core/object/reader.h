@@ -11,7 +11,30 @@ struct prg_reader {
     // Visits every object of group and kind in ns (NULL: all namespaces), ordered by namespace and name.
     void (*list)(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
                  prg_reader_visit_fn visit, void *ctx);
+    // The same for those with the label. NULL: prg_reader_list_labelled goes through the list.
+    void (*list_labelled)(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                          const char *label, const char *value, prg_reader_visit_fn visit, void *ctx);
+    // The first thing that could not be read (a server that refuses), after which all answers are nothing: its code,
+    // and err; else PRG_OK. NULL: reading cannot go wrong.
+    int (*trouble)(const struct prg_reader *reader, struct prg_error *err);
 };
+
+// Visits every object of group and kind in ns (NULL: all namespaces) whose label has this value, ordered as list does.
+void prg_reader_list_labelled(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                              const char *label, const char *value, prg_reader_visit_fn visit, void *ctx);
+
+static inline int prg_reader_trouble(const struct prg_reader *reader, struct prg_error *err)
+{
+    return reader->trouble ? reader->trouble(reader, err) : PRG_OK;
+}
+
+// A visitor that passes on those with the label: for readers that list.
+struct prg_reader_filter {
+    const char *label, *value;
+    prg_reader_visit_fn visit;
+    void *ctx;
+};
+void prg_reader_visit_filtered(const cJSON *object, void *filter);
 
 static inline const cJSON *prg_reader_get(const struct prg_reader *reader, const char *group, const char *kind,
                                           const char *ns, const char *name)

@@ -95,7 +95,6 @@ static void set_failed(struct prg_serving *s, const struct failure *failure, con
 // ---- pods ----
 
 struct pod_list {
-    const char *key, *value;
     int64_t count, ready;
     const cJSON *newest;
     int64_t newest_ns;
@@ -118,10 +117,7 @@ static bool is_pod_ready(const cJSON *pod)
 static void visit_pod(const cJSON *pod, void *ctx)
 {
     struct pod_list *list = ctx;
-    const char *value = prg_meta_label(pod, list->key);
     int64_t created;
-    if (!value || !prg_text_equal(value, list->value))
-        return;
     if (!prg_clock_parse(prg_meta_created(pod), &created))
         created = INT64_MIN; // not made yet, as far as anybody knows
     if (!list->newest || created > list->newest_ns) {
@@ -265,8 +261,9 @@ static bool is_loaded(struct prg_serving *s)
 
 bool prg_status_model_from_pods(struct prg_serving *s, const char *pod_label, const char *pod_label_value)
 {
-    struct pod_list list = {.key = pod_label, .value = pod_label_value ? pod_label_value : ""};
-    s->in->store->list(s->in->store, "", "Pod", s->ns, visit_pod, &list);
+    struct pod_list list = {0};
+    prg_reader_list_labelled(s->in->store, "", "Pod", s->ns, pod_label, pod_label_value ? pod_label_value : "",
+                             visit_pod, &list);
     set_copies(s, list.ready);
     if (!list.newest) {
         judge_without_pods(s);

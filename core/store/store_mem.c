@@ -2,7 +2,8 @@
 // store_mem.c: objects in memory.
 //
 // One entry per object, found by hash, and listed in the list of its kind. Lists are put in order when they are read:
-// loading a fleet appends, and sorts once. A removed entry stays in its list, without an object, until then.
+// loading a fleet appends, and sorts once. A removed entry stays in its list, without an object, until then. An index
+// of a label is made when somebody asks for it, and lasts until an object of the kind changes.
 #include "store/store_mem.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct kind {
     char *group, *name;
     struct prg_vec entries; // struct entry, by namespace and name unless stale
     bool is_stale;          // out of order, or holds removed entries
+    struct prg_map indexes; // label -> struct prg_map: namespace and value -> struct prg_vec of const cJSON
 };
 
 struct entry {
@@ -84,6 +86,7 @@ static struct kind *kind_ensure(struct mem *mem, const char *group, const char *
     kind->group = prg_xstrdup(group);
     kind->name = prg_xstrdup(name);
     prg_vec_init(&kind->entries);
+    prg_map_init(&kind->indexes);
     prg_auto_strbuf bytes = PRG_STRBUF_INIT;
     kind_bytes(&bytes, group, name);
     prg_map_put(&mem->kinds, bytes.text, kind);
@@ -137,6 +140,58 @@ static size_t lower_bound(const struct kind *kind, const char *ns)
     return low;
 }
 
+// ---- labels ----
+
+static void index_drop(struct kind *kind)
+{
+    const struct prg_map_entry *entry, *bucket;
+    if (!kind->indexes.count)
+        return;
+    for (size_t i = 0; (entry = prg_map_next(&kind->indexes, &i));) {
+        struct prg_map *index = entry->value;
+        for (size_t j = 0; (bucket = prg_map_next(index, &j));) {
+            prg_vec_release(bucket->value);
+            free(bucket->value);
+        }
+        prg_map_release(index);
+        free(index);
+    }
+    prg_map_clear(&kind->indexes);
+}
+
+static void bucket_bytes(struct prg_strbuf *out, const char *ns, const char *value)
+{
+    prg_strbuf_puts(out, ns);
+    prg_strbuf_putc(out, PART_END);
+    prg_strbuf_puts(out, value);
+}
+
+static const struct prg_map *index_ensure(struct kind *kind, const char *label)
+{
+    struct prg_map *index = prg_map_get(&kind->indexes, label);
+    if (index)
+        return index;
+    index = prg_xcalloc(1, sizeof(*index));
+    prg_map_init(index);
+    for (size_t i = 0; i < kind->entries.count; i++) { // tidied: in order, and no removed ones
+        const struct entry *entry = kind->entries.items[i];
+        const char *value = prg_meta_label(entry->object, label);
+        prg_auto_strbuf bytes = PRG_STRBUF_INIT;
+        if (!value)
+            continue;
+        bucket_bytes(&bytes, entry->key.ns, value);
+        struct prg_vec *bucket = prg_map_get(index, bytes.text);
+        if (!bucket) {
+            bucket = prg_xcalloc(1, sizeof(*bucket));
+            prg_vec_init(bucket);
+            prg_map_put(index, bytes.text, bucket);
+        }
+        prg_vec_push(bucket, (void *)(uintptr_t)entry->object);
+    }
+    prg_map_put(&kind->indexes, label, index);
+    return index;
+}
+
 // ---- reading ----
 
 static const cJSON *mem_get(const struct prg_reader *reader, const struct prg_key *key)
@@ -160,6 +215,25 @@ static void mem_list(const struct prg_reader *reader, const char *group, const c
     }
 }
 
+static void mem_list_labelled(const struct prg_reader *reader, const char *group, const char *kind_name, const char *ns,
+                              const char *label, const char *value, prg_reader_visit_fn visit, void *ctx)
+{
+    struct kind *kind = kind_find((const struct mem *)reader, group, kind_name);
+    prg_auto_strbuf bytes = PRG_STRBUF_INIT;
+    if (!kind)
+        return;
+    kind_tidy(kind);
+    if (!ns) { // nobody asks often
+        struct prg_reader_filter filter = {label, value, visit, ctx};
+        mem_list(reader, group, kind_name, NULL, prg_reader_visit_filtered, &filter);
+        return;
+    }
+    bucket_bytes(&bytes, ns, value);
+    const struct prg_vec *bucket = prg_map_get(index_ensure(kind, label), bytes.text);
+    for (size_t i = 0; bucket && i < bucket->count; i++)
+        visit(bucket->items[i], ctx);
+}
+
 // ---- writing ----
 
 // Makes object the entry's, taking over `arena` (zeroed when the object is borrowed).
@@ -177,6 +251,7 @@ static void put(struct mem *mem, const struct prg_key *key, const cJSON *object,
 {
     struct kind *kind = kind_ensure(mem, key->group, key->kind);
     prg_auto_strbuf bytes = PRG_STRBUF_INIT;
+    index_drop(kind);
     key_bytes(&bytes, key);
     struct entry *entry = prg_map_get(&mem->entries, bytes.text);
     if (entry) {
@@ -215,7 +290,9 @@ bool prg_store_mem_drop(struct prg_store *store, const struct prg_key *key)
     struct entry *entry = prg_map_remove(&mem->entries, bytes.text);
     if (!entry)
         return false;
-    kind_find(mem, key->group, key->kind)->is_stale = true;
+    struct kind *kind = kind_find(mem, key->group, key->kind);
+    index_drop(kind);
+    kind->is_stale = true;
     entry->object = NULL; // the entry goes when its list is tidied
     prg_arena_release(&entry->arena);
     return true;
@@ -226,7 +303,7 @@ size_t prg_store_mem_count(const struct prg_store *store)
     return ((const struct mem *)store)->entries.count;
 }
 
-static int mem_apply(struct prg_store *store, const cJSON *object, enum prg_store_result *ret, struct prg_error *err)
+static int mem_apply(struct prg_store *store, const cJSON *object, enum prg_write_result *ret, struct prg_error *err)
 {
     struct mem *mem = (struct mem *)store;
     struct prg_arena arena = {0};
@@ -238,16 +315,16 @@ static int mem_apply(struct prg_store *store, const cJSON *object, enum prg_stor
     struct entry *entry = find(mem, &key);
     if (prg_intent_merge(&arena, entry ? entry->object : NULL, object, &result) == PRG_INTENT_SAME) {
         prg_arena_release(&arena);
-        *ret = PRG_STORE_UNCHANGED;
+        *ret = PRG_WRITE_UNCHANGED;
         return PRG_OK;
     }
     prg_require(prg_key_of(&scratch, result, &key, NULL) == PRG_OK);
     put(mem, &key, result, arena);
-    *ret = entry ? PRG_STORE_UPDATED : PRG_STORE_CREATED;
+    *ret = entry ? PRG_WRITE_UPDATED : PRG_WRITE_CREATED;
     return PRG_OK;
 }
 
-static int mem_remove(struct prg_store *store, const struct prg_key *key, const char *uid, enum prg_store_result *ret,
+static int mem_remove(struct prg_store *store, const struct prg_key *key, const char *uid, enum prg_write_result *ret,
                       struct prg_error *err)
 {
     const struct entry *entry = find((const struct mem *)store, key);
@@ -255,12 +332,12 @@ static int mem_remove(struct prg_store *store, const struct prg_key *key, const 
     if (entry && uid && *uid && strcmp(prg_meta_uid(entry->object), uid) != 0)
         return prg_fail(err, PRG_CONFLICT, "%s was replaced: its uid is '%s', not '%s'", prg_key_text(&scratch, key),
                         prg_meta_uid(entry->object), uid);
-    *ret = prg_store_mem_drop(store, key) ? PRG_STORE_DELETED : PRG_STORE_UNCHANGED;
+    *ret = prg_store_mem_drop(store, key) ? PRG_WRITE_DELETED : PRG_WRITE_UNCHANGED;
     return PRG_OK;
 }
 
 static int mem_set_status(struct prg_store *store, const struct prg_key *key, const cJSON *status,
-                          enum prg_store_result *ret, struct prg_error *err)
+                          enum prg_write_result *ret, struct prg_error *err)
 {
     struct mem *mem = (struct mem *)store;
     const struct entry *entry = find(mem, key);
@@ -270,7 +347,7 @@ static int mem_set_status(struct prg_store *store, const struct prg_key *key, co
     if (!entry)
         return prg_fail(err, PRG_NOTFOUND, "%s does not exist", prg_key_text(&scratch, key));
     const cJSON *old = prg_json_get(entry->object, "status");
-    *ret = PRG_STORE_UNCHANGED;
+    *ret = PRG_WRITE_UNCHANGED;
     if (status ? prg_json_equal(old, status) : !old)
         return PRG_OK;
     cJSON *object = prg_json_copy(&arena, entry->object);
@@ -280,7 +357,7 @@ static int mem_set_status(struct prg_store *store, const struct prg_key *key, co
         prg_json_remove(object, "status");
     prg_require(prg_key_of(&scratch, object, &new_key, NULL) == PRG_OK);
     put(mem, &new_key, object, arena);
-    *ret = PRG_STORE_UPDATED;
+    *ret = PRG_WRITE_UPDATED;
     return PRG_OK;
 }
 
@@ -339,6 +416,8 @@ static void kind_free(struct kind *kind)
         free(entry);
     }
     prg_vec_release(&kind->entries);
+    index_drop(kind);
+    prg_map_release(&kind->indexes);
     free(kind->group);
     free(kind->name);
     free(kind);
@@ -375,6 +454,7 @@ struct prg_store *prg_store_mem_new(void)
     struct mem *mem = prg_xcalloc(1, sizeof(*mem));
     mem->store.reader.get = mem_get;
     mem->store.reader.list = mem_list;
+    mem->store.reader.list_labelled = mem_list_labelled;
     mem->store.ops = &ops;
     prg_map_init(&mem->entries);
     prg_map_init(&mem->kinds);

@@ -211,22 +211,22 @@ const cJSON *get_widget(const struct folder *f, const char *name)
     return get(f, "example.com", "Widget", "default", name);
 }
 
-int try_apply(struct folder *f, const char *yaml, enum prg_store_result *ret)
+int try_apply(struct folder *f, const char *yaml, enum prg_write_result *ret)
 {
     prg_error_clear(&f->err);
     return f->store->ops->apply(f->store, yaml_of(&f->arena, yaml), ret, &f->err);
 }
 
-enum prg_store_result apply(struct folder *f, const char *yaml)
+enum prg_write_result apply(struct folder *f, const char *yaml)
 {
-    enum prg_store_result result;
+    enum prg_write_result result;
     assert_ok(try_apply(f, yaml, &result), &f->err);
     return result;
 }
 
-enum prg_store_result set_status(struct folder *f, const struct prg_key *key, const char *json)
+enum prg_write_result set_status(struct folder *f, const struct prg_key *key, const char *json)
 {
-    enum prg_store_result result;
+    enum prg_write_result result;
     assert_ok(f->store->ops->set_status(f->store, key, json_of(&f->arena, json), &result, &f->err), &f->err);
     return result;
 }

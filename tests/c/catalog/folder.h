@@ -41,7 +41,7 @@ void assert_changed(struct folder *f, const char *want); // keys in any order
 const cJSON *get(const struct folder *f, const char *group, const char *kind, const char *ns, const char *name);
 const cJSON *get_widget(const struct folder *f, const char *name); // example.com Widget default/NAME
 // YAML text of one object, applied.
-enum prg_store_result apply(struct folder *f, const char *yaml);
-int try_apply(struct folder *f, const char *yaml, enum prg_store_result *ret); // f->err
-enum prg_store_result set_status(struct folder *f, const struct prg_key *key, const char *json);
+enum prg_write_result apply(struct folder *f, const char *yaml);
+int try_apply(struct folder *f, const char *yaml, enum prg_write_result *ret); // f->err
+enum prg_write_result set_status(struct folder *f, const struct prg_key *key, const char *json);
 cJSON *yaml_of(struct prg_arena *arena, const char *yaml);

@@ -53,7 +53,7 @@ static cJSON *large_widget(struct folder *f, const char *letter)
 static void a_full_disk_leaves_the_old_object(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     apply(f, RENDERED("a") "data: old\n");
     limit_file_size(2000);
@@ -66,13 +66,13 @@ static void a_full_disk_leaves_the_old_object(void **state)
     assert_no_temporary_files(f);
     // And goes on once there is room.
     assert_ok(f->store->ops->apply(f->store, large_widget(f, "x"), &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UPDATED);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
 }
 
 static void a_full_disk_leaves_no_trace_of_a_new_object(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     limit_file_size(0);
     int rc = f->store->ops->apply(f->store, large_widget(f, "x"), &result, &f->err);
@@ -87,7 +87,7 @@ static void a_full_disk_leaves_no_trace_of_a_new_object(void **state)
 static void a_full_disk_leaves_the_old_status_and_whole_event_lines(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     struct prg_store_event event = {"Normal", "A", "a"}, second = {"Normal", "B", "b"};
     char text[3000];
     write_file(f, "a.yaml", WIDGET("a"));
@@ -139,7 +139,7 @@ static bool error_has(const struct folder *f, const char *part)
 
 static int write_where_it_is_forbidden(struct folder *f)
 {
-    enum prg_store_result result;
+    enum prg_write_result result;
     if (try_open_folder(f) != PRG_OK)
         return 1;
     if (try_apply(f, RENDERED("a"), &result) != PRG_IO || !error_has(f, f->root) || !error_has(f, "Permission denied"))
@@ -216,7 +216,7 @@ static void a_file_that_cannot_be_read_is_an_error(void **state)
 static void a_file_where_a_folder_must_be_is_named(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     write_file(f, ".perigee/objects/example.com", "in the way");
     open_folder(f);
     assert_int_equal(try_apply(f, RENDERED("a"), &result), PRG_IO);
@@ -228,7 +228,7 @@ static void a_file_where_a_folder_must_be_is_named(void **state)
 static void a_folder_where_a_file_must_be_is_named(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     write_file(f, OBJECTS "a.yaml/x", "in the way");
     open_folder(f);
     assert_int_equal(try_apply(f, RENDERED("a"), &result), PRG_IO);
@@ -290,7 +290,7 @@ static void the_temporary_file_of_a_living_writer_stays(void **state)
 // Applies, sets status, records and removes until it is killed.
 static void write_for_ever(struct folder *f)
 {
-    enum prg_store_result result;
+    enum prg_write_result result;
     struct prg_error err = {0};
     for (int i = 0;; i++) {
         char name[16], message[32];

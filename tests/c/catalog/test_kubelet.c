@@ -162,7 +162,7 @@ static void pods_go_with_their_deployment(void **state)
 {
     struct folder *f = *state;
     struct prg_key key = {"apps", "Deployment", "ns", "m"};
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder_with_kubelet(f);
     apply(f, DEPLOYMENT("m", "m:1", ""));
     apply(f, DEPLOYMENT("other", "m:1", ""));

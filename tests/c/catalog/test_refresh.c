@@ -154,7 +154,7 @@ static void a_rendered_file_removed_by_hand_is_reported_and_made_again(void **st
     refresh(f);
     assert_changed(f, "Widget default/r");
     assert_null(get_widget(f, "r"));
-    assert_int_equal(apply(f, RENDERED("r") "spec: {v: 1}\n"), PRG_STORE_CREATED);
+    assert_int_equal(apply(f, RENDERED("r") "spec: {v: 1}\n"), PRG_WRITE_CREATED);
     assert_true(has_file(f, OBJECTS "r.yaml"));
 }
 
@@ -293,7 +293,7 @@ static void a_broken_status_or_rendered_file_keeps_the_last_good_one(void **stat
     assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{'x': 1}");
     assert_string_equal(spec_of(f, "r"), "{\"v\":1}");
     // The next write mends them.
-    assert_int_equal(apply(f, RENDERED("r") "spec: {v: 2}\n"), PRG_STORE_UPDATED);
+    assert_int_equal(apply(f, RENDERED("r") "spec: {v: 2}\n"), PRG_WRITE_UPDATED);
     set_status(f, &key_a, "{'x': 2}");
     refresh(f);
     assert_string_equal(f->problems.text, "");
@@ -387,7 +387,7 @@ static void children_go_when_remove_takes_their_owner(void **state)
 {
     struct folder *f = *state;
     struct prg_key key = {"example.com", "Widget", "default", "parent"};
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     apply(f, RENDERED("parent"));
     apply(f, prg_arena_printf(&f->arena, OWNED("child", "%s"), prg_meta_uid(get_widget(f, "parent"))));
@@ -465,7 +465,7 @@ static void a_status_file_that_goes_as_its_object_comes_is_not_seen(void **state
 static void a_status_file_made_by_hand_goes_with_its_rendered_object(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     apply(f, RENDERED("a") "spec: {v: 1}\n");
     write_file(f, STATUS "a.yaml", "status: {x: 1}\n");
@@ -474,7 +474,7 @@ static void a_status_file_made_by_hand_goes_with_its_rendered_object(void **stat
     assert_true(has_file(f, STATUS "a.yaml"));
     assert_false(has_file(f, STATUS "nobody.yaml")); // of no object
     assert_ok(f->store->ops->remove(f->store, &key_a, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_int_equal(result, PRG_WRITE_DELETED);
     assert_false(has_file(f, STATUS "a.yaml"));
     refresh(f);
     assert_changed(f, "");
@@ -524,7 +524,7 @@ static void random_step(struct folder *f)
     const char *status = prg_arena_printf(&f->arena, STATUS "%s.yaml", name);
     const char *rendered = prg_arena_printf(&f->arena, OBJECTS "%s.yaml", name);
     struct prg_key key = {"example.com", "Widget", "default", name};
-    enum prg_store_result result;
+    enum prg_write_result result;
     int rc = PRG_OK;
     switch (dice(9)) {
     case 0:

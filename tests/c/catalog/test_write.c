@@ -34,11 +34,11 @@ static void apply_writes_one_file_per_object(void **state)
 {
     struct folder *f = *state;
     open_folder(f);
-    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 1}\n"), PRG_STORE_CREATED);
+    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 1}\n"), PRG_WRITE_CREATED);
     assert_int_equal(apply(f, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns}\ndata: {k: v}\n"),
-                     PRG_STORE_CREATED);
+                     PRG_WRITE_CREATED);
     assert_int_equal(apply(f, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n"),
-                     PRG_STORE_CREATED);
+                     PRG_WRITE_CREATED);
     assert_true(has_file(f, OBJECTS "a.yaml"));
     assert_true(has_file(f, ".perigee/objects/core/ConfigMap/ns/c.yaml"));
     assert_true(has_file(f, ".perigee/objects/rbac.authorization.k8s.io/ClusterRole/_cluster/r.yaml"));
@@ -57,9 +57,9 @@ static void apply_adds_what_an_api_server_adds(void **state)
     assert_int_equal(prg_meta_generation(a), 1);
     const char *uid = prg_arena_strdup(&f->arena, prg_meta_uid(a));
     f->now_ns += INT64_C(60000000000);
-    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 2}\n"), PRG_STORE_UPDATED);
+    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 2}\n"), PRG_WRITE_UPDATED);
     assert_int_equal(prg_meta_generation(get_widget(f, "a")), 2);
-    assert_int_equal(apply(f, RENDERED("a") "  labels: {l: x}\nspec: {size: 2}\n"), PRG_STORE_UPDATED);
+    assert_int_equal(apply(f, RENDERED("a") "  labels: {l: x}\nspec: {size: 2}\n"), PRG_WRITE_UPDATED);
     a = get_widget(f, "a");
     assert_int_equal(prg_meta_generation(a), 2);
     assert_string_equal(prg_meta_uid(a), uid);
@@ -72,9 +72,9 @@ static void an_equal_apply_touches_nothing(void **state)
     open_folder(f);
     apply(f, RENDERED("a") "spec: {size: 1, s: \"on\"}\n");
     struct stat before = info_of(f, OBJECTS "a.yaml"), folder = info_of(f, OBJECTS);
-    assert_int_equal(apply(f, RENDERED("a") "spec: {s: \"on\", size: 1.0}\n"), PRG_STORE_UNCHANGED);
+    assert_int_equal(apply(f, RENDERED("a") "spec: {s: \"on\", size: 1.0}\n"), PRG_WRITE_UNCHANGED);
     open_folder(f);
-    assert_int_equal(apply(f, RENDERED("a") "spec: {s: \"on\", size: 1}\n"), PRG_STORE_UNCHANGED);
+    assert_int_equal(apply(f, RENDERED("a") "spec: {s: \"on\", size: 1}\n"), PRG_WRITE_UNCHANGED);
     struct stat after = info_of(f, OBJECTS "a.yaml"), folder_after = info_of(f, OBJECTS);
     assert_same_file(&before, &after);
     assert_same_file(&folder, &folder_after);
@@ -93,7 +93,7 @@ static void what_is_written_reads_back_exactly(void **state)
     open_folder(f);
     assert_json_equal(get_widget(f, "a"), seen);
     assert_json_equal(prg_json_get(get_widget(f, "a"), "data"), prg_json_get(yaml_of(&f->arena, text), "data"));
-    assert_int_equal(apply(f, text), PRG_STORE_UNCHANGED);
+    assert_int_equal(apply(f, text), PRG_WRITE_UNCHANGED);
 }
 
 static void apply_keeps_the_status_and_drops_what_the_intent_left_out(void **state)
@@ -101,8 +101,8 @@ static void apply_keeps_the_status_and_drops_what_the_intent_left_out(void **sta
     struct folder *f = *state;
     open_folder(f);
     apply(f, RENDERED("a") "spec: {size: 1, m: 2}\n");
-    assert_int_equal(set_status(f, &key_a, "{'ready': true}"), PRG_STORE_UPDATED);
-    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 1}\n"), PRG_STORE_UPDATED);
+    assert_int_equal(set_status(f, &key_a, "{'ready': true}"), PRG_WRITE_UPDATED);
+    assert_int_equal(apply(f, RENDERED("a") "spec: {size: 1}\n"), PRG_WRITE_UPDATED);
     open_folder(f);
     assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{'ready': true}");
     assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "spec"), "{'size': 1}");
@@ -111,7 +111,7 @@ static void apply_keeps_the_status_and_drops_what_the_intent_left_out(void **sta
 static void a_users_object_is_never_overwritten_or_removed(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     const char *manifest = "# mine\n" WIDGET("a") "spec: {from: user}\n";
     write_file(f, "sub/mine.yaml", manifest);
     open_folder(f);
@@ -130,18 +130,18 @@ static void the_status_of_a_users_object_goes_to_its_own_file(void **state)
     const char *manifest = WIDGET("a") "spec: {}\nstatus: {from: manifest}\n";
     write_file(f, "a.yaml", manifest);
     open_folder(f);
-    assert_int_equal(set_status(f, &key_a, "{'from': 'manifest'}"), PRG_STORE_UNCHANGED);
+    assert_int_equal(set_status(f, &key_a, "{'from': 'manifest'}"), PRG_WRITE_UNCHANGED);
     assert_false(has_file(f, STATUS "a.yaml"));
-    assert_int_equal(set_status(f, &key_a, "{'from': 'controller', 'size': [1, {}]}"), PRG_STORE_UPDATED);
+    assert_int_equal(set_status(f, &key_a, "{'from': 'controller', 'size': [1, {}]}"), PRG_WRITE_UPDATED);
     assert_string_equal(file_text(f, "a.yaml"), manifest);
     cJSON *file = file_tree(f, STATUS "a.yaml");
     assert_string_equal(prg_json_get_text(file, "kind"), "Widget");
     assert_string_equal(prg_meta_name(file), "a");
     assert_json_text(&f->arena, prg_json_get(file, "status"), "{'from': 'controller', 'size': [1, {}]}");
     struct stat before = info_of(f, STATUS "a.yaml");
-    assert_int_equal(set_status(f, &key_a, "{'size': [1, {}], 'from': 'controller'}"), PRG_STORE_UNCHANGED);
+    assert_int_equal(set_status(f, &key_a, "{'size': [1, {}], 'from': 'controller'}"), PRG_WRITE_UNCHANGED);
     open_folder(f);
-    assert_int_equal(set_status(f, &key_a, "{'size': [1, {}], 'from': 'controller'}"), PRG_STORE_UNCHANGED);
+    assert_int_equal(set_status(f, &key_a, "{'size': [1, {}], 'from': 'controller'}"), PRG_WRITE_UNCHANGED);
     struct stat after = info_of(f, STATUS "a.yaml");
     assert_same_file(&before, &after);
 }
@@ -149,20 +149,20 @@ static void the_status_of_a_users_object_goes_to_its_own_file(void **state)
 static void a_status_can_be_taken_away(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     write_file(f, "a.yaml", WIDGET("a") "status: {from: manifest}\n");
     open_folder(f);
     assert_ok(f->store->ops->set_status(f->store, &key_a, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UPDATED);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
     open_folder(f);
     assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{}");
     remove_path(f, "a.yaml");
     remove_path(f, ".perigee");
     open_folder(f);
     apply(f, RENDERED("a"));
-    assert_int_equal(set_status(f, &key_a, "{'x': 1}"), PRG_STORE_UPDATED);
+    assert_int_equal(set_status(f, &key_a, "{'x': 1}"), PRG_WRITE_UPDATED);
     assert_ok(f->store->ops->set_status(f->store, &key_a, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UPDATED);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
     open_folder(f);
     assert_null(prg_json_get(get_widget(f, "a"), "status"));
 }
@@ -186,7 +186,7 @@ static void the_status_of_a_rendered_object_is_in_its_file_unless_one_was_made_b
 static void the_status_of_nothing_is_not_found(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     assert_int_equal(f->store->ops->set_status(f->store, &key_a, NULL, &result, &f->err), PRG_NOTFOUND);
     assert_error_has(&f->err, "example.com/Widget default/a does not exist");
@@ -197,7 +197,7 @@ static void remove_deletes_the_file_and_empty_folders(void **state)
 {
     struct folder *f = *state;
     struct prg_key b = key_a;
-    enum prg_store_result result;
+    enum prg_write_result result;
     b.name = "b";
     open_folder(f);
     apply(f, RENDERED("a"));
@@ -206,12 +206,12 @@ static void remove_deletes_the_file_and_empty_folders(void **state)
     assert_error_has(&f->err, "uid");
     const char *uid = prg_arena_strdup(&f->arena, prg_meta_uid(get_widget(f, "a")));
     assert_ok(f->store->ops->remove(f->store, &key_a, uid, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_int_equal(result, PRG_WRITE_DELETED);
     assert_null(get_widget(f, "a"));
     assert_false(has_file(f, OBJECTS "a.yaml"));
     assert_true(has_file(f, OBJECTS "b.yaml"));
     assert_ok(f->store->ops->remove(f->store, &key_a, uid, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UNCHANGED);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
     assert_ok(f->store->ops->remove(f->store, &b, NULL, &result, &f->err), &f->err);
     assert_false(has_file(f, ".perigee/objects/example.com"));
     assert_true(has_file(f, ".perigee/objects"));
@@ -222,12 +222,12 @@ static void remove_deletes_the_file_and_empty_folders(void **state)
 static void a_file_that_is_gone_already_is_removed_all_the_same(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     open_folder(f);
     apply(f, RENDERED("a"));
     remove_path(f, ".perigee/objects");
     assert_ok(f->store->ops->remove(f->store, &key_a, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_int_equal(result, PRG_WRITE_DELETED);
     assert_null(get_widget(f, "a"));
 }
 
@@ -245,7 +245,7 @@ static void no_name_leads_out_of_the_folder(void **state)
         // In turn as name, namespace, kind and group.
         for (int part = 0; part < 4; part++) {
             cJSON *object = prg_json_object(&f->arena), *meta = prg_json_ensure_object(&f->arena, object, "metadata");
-            enum prg_store_result result;
+            enum prg_write_result result;
             const char *name = part == 3 && strchr(names[i], '/') ? "g" : names[i];
             prg_json_set(&f->arena, object, "apiVersion",
                          prg_json_stringf(&f->arena, "%s/v1", part == 3 ? name : "example.com"));
@@ -275,7 +275,7 @@ static void no_name_leads_out_of_the_folder(void **state)
 static void a_name_with_a_nul_byte_is_refused(void **state)
 {
     struct folder *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     cJSON *object = yaml_of(&f->arena, RENDERED("a"));
     open_folder(f);
     prg_json_set(&f->arena, prg_json_get(object, "metadata"), "name", prg_json_stringn(&f->arena, "a\0b", 3));

@@ -161,7 +161,7 @@ static void an_owned_object_that_changes_or_vanishes_wakes_its_service(void **st
 {
     struct fixture *f = *state;
     struct prg_key key = {"apps", "Deployment", "default", "iris-predictor"};
-    enum prg_store_result result;
+    enum prg_write_result result;
     struct prg_error err = {0};
     put_service(f, "iris", sklearn);
     put_service(f, "other", sklearn);
@@ -213,7 +213,7 @@ static void an_event_is_recorded_once_however_often_the_plan_says_it(void **stat
     assert_int_equal(recorded, 1);
 }
 
-static int broken_apply(struct prg_store *store, const cJSON *object, enum prg_store_result *ret, struct prg_error *err)
+static int broken_apply(struct prg_store *store, const cJSON *object, enum prg_write_result *ret, struct prg_error *err)
 {
     (void)store;
     (void)object;

@@ -252,7 +252,7 @@ static inline void px_release(struct px *px)
 
 static inline void px_prepare(struct px *px, const cJSON *service, const cJSON *objects, const cJSON *configmap)
 {
-    px->reader = (struct px_reader){{px_get, px_list}, &px->arena, objects};
+    px->reader = (struct px_reader){{.get = px_get, .list = px_list}, &px->arena, objects};
     prg_serving_config_parse(&px->arena, configmap, &px->config);
     if (!px->decider.base.ctx)
         px_decider_init(&px->decider, &px->arena, &px->config, px->in.compat);

@@ -100,7 +100,7 @@ static inline struct fx *fx_new(const struct prg_compat *compat, const char *pre
     prg_json_set(arena, prg_json_get(service, "metadata"), "annotations",
                  json_of(arena, annotations ? annotations : "{}"));
     fx_configure(fx, NULL);
-    fx->reader.base = (struct prg_reader){fx_get, fx_list};
+    fx->reader.base = (struct prg_reader){.get = fx_get, .list = fx_list};
     fx->reader.fx = fx;
     fx->reader.objects = json_of(arena, objects ? objects : "[]");
     fx->in = (struct prg_serving_input){

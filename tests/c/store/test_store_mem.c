@@ -50,9 +50,9 @@ static const cJSON *get(struct fixture *f, const char *ns, const char *name)
     return prg_reader_get(&f->store->reader, "example.com", "Widget", ns, name);
 }
 
-static enum prg_store_result apply(struct fixture *f, const char *text)
+static enum prg_write_result apply(struct fixture *f, const char *text)
 {
-    enum prg_store_result result;
+    enum prg_write_result result;
     assert_ok(f->store->ops->apply(f->store, json_of(&f->arena, text), &result, &f->err), &f->err);
     return result;
 }
@@ -150,10 +150,10 @@ static void apply_creates_then_updates_then_leaves_alone(void **state)
                       " 'spec': {'n': 1}}";
     const char *two = "{'apiVersion': 'example.com/v1', 'kind': 'Widget', 'metadata': {'name': 'x', 'namespace': 'a'},"
                       " 'spec': {'n': 2}}";
-    assert_int_equal(apply(f, one), PRG_STORE_CREATED);
-    assert_int_equal(apply(f, one), PRG_STORE_UNCHANGED);
-    assert_int_equal(apply(f, two), PRG_STORE_UPDATED);
-    assert_int_equal(apply(f, two), PRG_STORE_UNCHANGED);
+    assert_int_equal(apply(f, one), PRG_WRITE_CREATED);
+    assert_int_equal(apply(f, one), PRG_WRITE_UNCHANGED);
+    assert_int_equal(apply(f, two), PRG_WRITE_UPDATED);
+    assert_int_equal(apply(f, two), PRG_WRITE_UNCHANGED);
     assert_json_text(&f->arena, get(f, "a", "x"), two);
 }
 
@@ -165,7 +165,7 @@ static void apply_keeps_the_stored_status(void **state)
     put(f, object);
     assert_int_equal(apply(f, "{'apiVersion': 'example.com/v1', 'kind': 'Widget', 'spec': {'n': 1},"
                               " 'metadata': {'name': 'x', 'namespace': 'a'}, 'status': {'ready': false}}"),
-                     PRG_STORE_UPDATED);
+                     PRG_WRITE_UPDATED);
     assert_json_text(&f->arena, prg_json_get(get(f, "a", "x"), "status"), "{'ready': true}");
     assert_json_text(&f->arena, prg_json_get(get(f, "a", "x"), "spec"), "{'n': 1}");
 }
@@ -173,10 +173,10 @@ static void apply_keeps_the_stored_status(void **state)
 static void apply_of_a_stored_object_itself_is_safe(void **state)
 {
     struct fixture *f = *state;
-    enum prg_store_result result;
+    enum prg_write_result result;
     put(f, widget(f, "a", "x"));
     assert_ok(f->store->ops->apply(f->store, get(f, "a", "x"), &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UNCHANGED);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
 }
 
 static void set_status_replaces_and_notices_no_change(void **state)
@@ -184,18 +184,18 @@ static void set_status_replaces_and_notices_no_change(void **state)
     struct fixture *f = *state;
     struct prg_key key = {"example.com", "Widget", "a", "x"};
     const cJSON *status = json_of(&f->arena, "{'n': 1}");
-    enum prg_store_result result;
+    enum prg_write_result result;
     put(f, widget(f, "a", "x"));
     assert_ok(f->store->ops->set_status(f->store, &key, status, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UPDATED);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
     assert_ok(f->store->ops->set_status(f->store, &key, status, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UNCHANGED);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
     assert_json_text(&f->arena, prg_json_get(get(f, "a", "x"), "status"), "{'n': 1}");
     assert_ok(f->store->ops->set_status(f->store, &key, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UPDATED);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
     assert_null(prg_json_get(get(f, "a", "x"), "status"));
     assert_ok(f->store->ops->set_status(f->store, &key, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UNCHANGED);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
     key.name = "absent";
     assert_int_equal(f->store->ops->set_status(f->store, &key, status, &result, &f->err), PRG_NOTFOUND);
     assert_error_has(&f->err, "Widget a/absent");
@@ -205,7 +205,7 @@ static void remove_looks_at_the_uid(void **state)
 {
     struct fixture *f = *state;
     struct prg_key key = {"example.com", "Widget", "a", "x"};
-    enum prg_store_result result;
+    enum prg_write_result result;
     cJSON *object = widget(f, "a", "x");
     prg_json_set_string(&f->arena, prg_json_get(object, "metadata"), "uid", "u1");
     put(f, object);
@@ -213,23 +213,23 @@ static void remove_looks_at_the_uid(void **state)
     assert_error_has(&f->err, "u1");
     assert_non_null(get(f, "a", "x"));
     assert_ok(f->store->ops->remove(f->store, &key, "u1", &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_int_equal(result, PRG_WRITE_DELETED);
     assert_null(get(f, "a", "x"));
     assert_list(f, NULL, "");
     assert_ok(f->store->ops->remove(f->store, &key, "u1", &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_UNCHANGED);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
 }
 
 static void remove_without_a_uid_takes_any(void **state)
 {
     struct fixture *f = *state;
     struct prg_key key = {"example.com", "Widget", "a", "x"};
-    enum prg_store_result result;
+    enum prg_write_result result;
     put(f, widget(f, "a", "x"));
     put(f, widget(f, "a", "y"));
     assert_list(f, NULL, "a/x a/y ");
     assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &f->err), &f->err);
-    assert_int_equal(result, PRG_STORE_DELETED);
+    assert_int_equal(result, PRG_WRITE_DELETED);
     // The key comes back before anybody listed: both the removal and the new object count.
     put(f, widget(f, "a", "x"));
     assert_list(f, NULL, "a/x a/y ");
@@ -268,11 +268,11 @@ static void a_fleet_is_put_listed_and_taken_out(void **state)
     f->store->reader.list(&f->store->reader, "example.com", "Widget", NULL, collect, &got);
     assert_true(strncmp(got.text, "even/w", 6) == 0);
     for (int i = 0; i < COUNT; i++) {
-        enum prg_store_result result;
+        enum prg_write_result result;
         snprintf(name, sizeof(name), "w%04d", (i * 7919) % COUNT);
         struct prg_key key = {"example.com", "Widget", i % 2 ? "odd" : "even", name};
         assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &f->err), &f->err);
-        assert_int_equal(result, PRG_STORE_DELETED);
+        assert_int_equal(result, PRG_WRITE_DELETED);
         if (i % 500 == 0) {
             prg_strbuf_clear(&got);
             f->store->reader.list(&f->store->reader, "example.com", "Widget", NULL, collect, &got);
@@ -287,6 +287,118 @@ static void refresh_has_nothing_to_tell(void **state)
     struct fixture *f = *state;
     assert_ok(f->store->ops->refresh(f->store, NULL, NULL, &f->err), &f->err);
     prg_store_free(NULL);
+}
+
+static void add_labelled(struct fixture *f, const char *ns, const char *name, const char *value)
+{
+    cJSON *object = widget(f, ns, name);
+    cJSON *labels = prg_json_ensure_object(&f->arena, prg_json_get(object, "metadata"), "labels");
+    prg_json_set_string(&f->arena, labels, "app", value);
+    put(f, object);
+}
+
+static void assert_labelled(struct fixture *f, const char *ns, const char *value, const char *want)
+{
+    prg_auto_strbuf got = PRG_STRBUF_INIT;
+    prg_reader_list_labelled(&f->store->reader, "example.com", "Widget", ns, "app", value, collect, &got);
+    assert_string_equal(got.text, want);
+}
+
+static void a_label_is_looked_up_in_order_and_follows_every_change(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"example.com", "Widget", "a", "y"};
+    add_labelled(f, "b", "x", "one");
+    add_labelled(f, "a", "z", "one");
+    add_labelled(f, "a", "y", "one");
+    add_labelled(f, "a", "other", "two");
+    put(f, widget(f, "a", "bare"));
+    assert_labelled(f, "a", "one", "a/y a/z ");
+    assert_labelled(f, NULL, "one", "a/y a/z b/x ");
+    assert_labelled(f, "a", "three", "");
+    assert_labelled(f, "none", "one", "");
+    assert_true(prg_store_mem_drop(f->store, &key));
+    assert_labelled(f, "a", "one", "a/z ");
+    add_labelled(f, "a", "a", "one");
+    assert_labelled(f, "a", "one", "a/a a/z ");
+    prg_reader_list_labelled(&f->store->reader, "example.com", "Gadget", "a", "app", "one", collect, NULL);
+}
+
+struct told {
+    struct fixture *f;
+    struct prg_strbuf text; // "result:error;"
+    bool asks_again;
+};
+
+static void on_written(const struct prg_write_outcome *outcome, void *ctx)
+{
+    static const char *const names[] = {"unchanged", "created", "updated", "deleted", "failed"};
+    struct told *told = ctx;
+    char text[PRG_ERROR_LINE] = "";
+    assert_true((outcome->result == PRG_WRITE_FAILED) == (outcome->err != NULL));
+    if (outcome->err)
+        prg_error_text(outcome->err, text, sizeof(text));
+    prg_strbuf_printf(&told->text, "%s%s%s;", names[outcome->result], *text ? " " : "", text);
+    if (told->asks_again) {
+        told->asks_again = false;
+        struct prg_write_request request = {.kind = PRG_WRITE_CREATE, .object = widget(told->f, "a", "asked")};
+        prg_store_write(told->f->store, &request, on_written, told);
+    }
+}
+
+static void ask(struct told *told, enum prg_write_kind kind, const cJSON *object, const cJSON *stored)
+{
+    struct prg_write_request request = {.kind = kind, .object = object, .stored = stored};
+    prg_store_write(told->f->store, &request, on_written, told);
+}
+
+static void a_write_is_done_at_once_and_told_when_the_driver_delivers(void **state)
+{
+    struct fixture *f = *state;
+    struct told told = {.f = f, .asks_again = true};
+    cJSON *object = widget(f, "a", "x");
+    prg_json_set_string(&f->arena, prg_json_get(object, "metadata"), "uid", "u1");
+    ask(&told, PRG_WRITE_APPLY, object, NULL);
+    assert_non_null(get(f, "a", "x"));
+    ask(&told, PRG_WRITE_APPLY, object, NULL);
+    assert_string_equal(told.text.text ? told.text.text : "", "");
+    assert_false(prg_store_is_delivered(f->store));
+    assert_int_equal(prg_store_deliver(f->store), 3); // with the one that a callback asked for
+    assert_string_equal(told.text.text, "created;unchanged;created;");
+    assert_true(prg_store_is_delivered(f->store));
+    ask(&told, PRG_WRITE_CREATE, widget(f, "a", "x"), NULL); // never asked again by prg_store_free
+    prg_strbuf_release(&told.text);
+}
+
+static void patch_status_and_delete_are_for_the_object_that_was_read(void **state)
+{
+    struct fixture *f = *state;
+    struct told told = {.f = f};
+    cJSON *object = widget(f, "a", "x"), *before = widget(f, "a", "x");
+    prg_json_set_string(&f->arena, prg_json_get(object, "metadata"), "uid", "u2");
+    prg_json_set_string(&f->arena, prg_json_get(before, "metadata"), "uid", "u1");
+    put(f, object);
+    const cJSON *patch = json_of(&f->arena, "{'metadata': {'annotations': {'k': 'v', 'gone': null}}}");
+    ask(&told, PRG_WRITE_PATCH, patch, before);
+    ask(&told, PRG_WRITE_STATUS, json_of(&f->arena, "{'ready': true}"), before);
+    ask(&told, PRG_WRITE_DELETE, NULL, before);
+    prg_store_deliver(f->store);
+    assert_int_equal(strncmp(told.text.text, "failed", 6), 0);
+    assert_non_null(strstr(told.text.text, "its uid is 'u2', not 'u1'"));
+    assert_null(strstr(told.text.text, "deleted"));
+    prg_strbuf_clear(&told.text);
+    ask(&told, PRG_WRITE_PATCH, patch, get(f, "a", "x"));
+    ask(&told, PRG_WRITE_PATCH, patch, get(f, "a", "x"));
+    ask(&told, PRG_WRITE_STATUS, json_of(&f->arena, "{'ready': true}"), get(f, "a", "x"));
+    assert_string_equal(prg_meta_annotation(get(f, "a", "x"), "k"), "v");
+    assert_true(prg_json_get_true(prg_json_get(get(f, "a", "x"), "status"), "ready"));
+    ask(&told, PRG_WRITE_DELETE, NULL, get(f, "a", "x"));
+    ask(&told, PRG_WRITE_DELETE, NULL, object);
+    ask(&told, PRG_WRITE_STATUS, NULL, object);
+    prg_store_deliver(f->store);
+    assert_string_equal(told.text.text, "updated;unchanged;updated;deleted;unchanged;failed example.com/Widget a/x "
+                                        "does not exist;");
+    prg_strbuf_release(&told.text);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -309,6 +421,9 @@ int main(void)
         TEST(equal_events_are_counted),
         TEST(a_fleet_is_put_listed_and_taken_out),
         TEST(refresh_has_nothing_to_tell),
+        TEST(a_label_is_looked_up_in_order_and_follows_every_change),
+        TEST(a_write_is_done_at_once_and_told_when_the_driver_delivers),
+        TEST(patch_status_and_delete_are_for_the_object_that_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

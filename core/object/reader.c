@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// reader.c: looking for a label where there is no index of labels.
+#include "object/reader.h"
+
+#include "object/meta.h"
+
+void prg_reader_visit_filtered(const cJSON *object, void *ctx)
+{
+    const struct prg_reader_filter *filter = ctx;
+    const char *value = prg_meta_label(object, filter->label);
+    if (value && prg_text_equal(value, filter->value))
+        filter->visit(object, filter->ctx);
+}
+
+void prg_reader_list_labelled(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                              const char *label, const char *value, prg_reader_visit_fn visit, void *ctx)
+{
+    struct prg_reader_filter filter = {label, value, visit, ctx};
+    if (reader->list_labelled)
+        reader->list_labelled(reader, group, kind, ns, label, value, visit, ctx);
+    else
+        reader->list(reader, group, kind, ns, prg_reader_visit_filtered, &filter);
+}
