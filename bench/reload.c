@@ -1,59 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// reload.c: from a changed policy folder to the first decision of the new set. Built and run by bench/reload.
+// reload.c: from a changed policy folder to the first decision of the new set: the shipped set, the same as a folder,
+// and that folder with specs in it.
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "base/clock.h"
+#include "bench.h"
 #include "policy/policy.h"
-#include "stdlib/natives.h"
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+struct reload {
+    struct prg_policy_options options;
+    struct prg_arena arena;
+};
 
-static int64_t once(const char *folder)
+static void reload_once(void *ctx)
 {
-    struct prg_policy_options options = {.folder = folder};
+    struct reload *r = ctx;
     struct prg_policy_set *set;
     struct prg_error err = {0};
-    prg_auto_arena arena;
-    prg_arena_init(&arena);
-    struct prg_decision_context context = {.arena = &arena,
-                                           .service = prg_json_object(&arena),
-                                           .config = prg_json_object(&arena),
-                                           .compat = prg_json_object(&arena)};
+    prg_arena_reset(&r->arena);
+    struct prg_decision_context context = {.arena = &r->arena,
+                                           .service = prg_json_object(&r->arena),
+                                           .config = prg_json_object(&r->arena),
+                                           .compat = prg_json_object(&r->arena)};
     struct prg_image_request request = {.runtime_name = "r", .runtime_version = "2"};
     const char *image = NULL;
-    int64_t start = prg_clock_monotonic_ns();
-    int rc = prg_policy_set_load(&options, &set, &err);
-    if (rc == PRG_OK) {
-        const struct prg_decider *decide = prg_policy_set_decider(set);
-        rc = decide->begin(decide->ctx, &context, &err);
-        if (rc == PRG_OK)
-            rc = decide->image_tag(decide->ctx, "a/b:1", &request, &image, NULL, &err);
-        decide->end(decide->ctx);
-    }
-    int64_t used = prg_clock_monotonic_ns() - start;
-    if (rc != PRG_OK) {
-        char text[PRG_ERROR_LINE];
-        fprintf(stderr, "%s\n", prg_error_text(&err, text, sizeof(text)));
-        exit(1);
-    }
+    bench_check(prg_policy_set_load(&r->options, &set, &err), &err);
+    const struct prg_decider *decide = prg_policy_set_decider(set);
+    bench_check(decide->begin(decide->ctx, &context, &err), &err);
+    bench_check(decide->image_tag(decide->ctx, "a/b:1", &request, &image, NULL, &err), &err);
+    decide->end(decide->ctx);
     prg_policy_set_unref(set);
-    return used;
 }
 
-int main(int argc, char **argv)
+static void write_specs(const char *folder)
 {
-    enum { RUNS = 500 };
-    static int64_t times[RUNS];
-    prg_stdlib_register();
-    for (int i = 0; i < RUNS; i++)
-        times[i] = once(argc > 1 ? argv[1] : NULL);
-    qsort(times, RUNS, sizeof(times[0]), compare);
-    printf("reload to first decision: median %.2f ms, 99th percentile %.2f ms, worst %.2f ms (%d runs)\n",
-           (double)times[RUNS / 2] / 1e6, (double)times[RUNS * 99 / 100] / 1e6, (double)times[RUNS - 1] / 1e6, RUNS);
-    return 0;
+    char path[4200];
+    snprintf(path, sizeof(path), "%s/image_spec.lua", folder);
+    FILE *file = fopen(path, "w");
+    prg_require(file);
+    fputs("local support = require(\"support.perigee\")\n"
+          "describe(\"image\", function()\n"
+          "  for i = 1, 20 do\n"
+          "    it(\"takes version \" .. i, function()\n"
+          "      local policy = support.policy(\"image\", { compat = { image_suffix = true } })\n"
+          "      local request = { runtime_name = \"r\", runtime_version = tostring(i), gpus = {} }\n"
+          "      assert.are.equal(\"a/b:\" .. i, policy.tag(\"a/b:1\", request))\n"
+          "    end)\n"
+          "  end\n"
+          "end)\n",
+          file);
+    fclose(file);
+}
+
+void bench_reload(void)
+{
+    struct reload r = {0};
+    struct prg_error err = {0};
+    char folder[4096], command[5000];
+    snprintf(folder, sizeof(folder), "%s/policies.XXXXXX", bench_options.data);
+    prg_require(mkdtemp(folder));
+    prg_arena_init(&r.arena);
+    bench_measure("reload.shipped", reload_once, &r);
+    bench_check(prg_policy_export(folder, false, &err), &err);
+    r.options.folder = folder;
+    bench_measure("reload.folder", reload_once, &r);
+    write_specs(folder);
+    bench_measure("reload.specs", reload_once, &r);
+    prg_arena_release(&r.arena);
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        fprintf(stderr, "bench: %s is left behind\n", folder);
 }

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// decide.c: merge, runtime selection, whole plans and reconciles that change nothing.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "controller/serving_loop.h"
+#include "object/meta.h"
+#include "serving/candidates.h"
+#include "serving/podspec.h"
+#include "store/store_mem.h"
+
+static const int64_t now_ns = INT64_C(1780272000) * 1000000000; // 2026-06-01
+
+// ---- merge ----
+
+struct merge {
+    struct prg_arena arena, inputs;
+    struct prg_merge_options options;
+    const cJSON *runtime, *predictor;
+    struct prg_merged_specs merged;
+};
+
+static void merge_once(void *ctx)
+{
+    struct merge *m = ctx;
+    struct prg_error err = {0};
+    prg_arena_reset(&m->arena);
+    bench_check(prg_podspec_merge_specs(&m->arena, &m->options, prg_json_get(m->runtime, "containers"),
+                                        prg_json_get(m->predictor, "model"), "kserve-container", m->runtime,
+                                        m->predictor, &m->merged, &err),
+                &err);
+}
+
+void bench_merge(void)
+{
+    struct merge m = {.options = {.compat = &prg_compat_kserve}};
+    prg_arena_init(&m.arena);
+    prg_arena_init(&m.inputs);
+    m.runtime = prg_json_get(bench_read_json(&m.inputs, "runtime.json"), "spec");
+    m.predictor = prg_json_at(bench_read_json(&m.inputs, "isvc.json"), "spec", "predictor");
+    merge_once(&m);
+    cJSON *result = prg_json_object(&m.inputs);
+    prg_json_set(&m.inputs, result, "container", prg_json_copy(&m.inputs, m.merged.container));
+    prg_json_set(&m.inputs, result, "podSpec", prg_json_copy(&m.inputs, m.merged.pod_spec));
+    bench_write_json("merge-perigee.json", result);
+    bench_measure("merge", merge_once, &m);
+    prg_arena_release(&m.arena);
+    prg_arena_release(&m.inputs);
+}
+
+// ---- selection ----
+
+// A cluster in memory with one service and count runtimes.
+struct cluster {
+    struct prg_arena arena; // of what lives as long as the cluster
+    struct prg_store *store;
+    struct prg_policy_set *policies;
+    cJSON *services[8]; // the service of isvc.json under other names and with other formats
+    size_t turn;
+
+    struct prg_arena plan_arena;
+    const char *chosen;
+    size_t candidates, accepted;
+};
+
+static void put(struct cluster *c, const cJSON *object)
+{
+    struct prg_error err = {0};
+    bench_check(prg_store_mem_put(c->store, object, true, true, &err), &err);
+}
+
+// Service i of the cluster: the first is isvc.json as it is.
+static cJSON *variant(struct cluster *c, const cJSON *service, size_t i)
+{
+    static const char *const formats[] = {"huggingface", "sklearn", "xgboost", "lightgbm",
+                                          "tensorflow",  "onnx",    "pytorch", "triton"};
+    cJSON *copy = prg_json_copy(&c->arena, service);
+    if (i == 0)
+        return copy;
+    cJSON *model = prg_json_at(copy, "spec", "predictor", "model"), *metadata = prg_json_get(copy, "metadata");
+    prg_json_set_string(&c->arena, metadata, "name", prg_arena_printf(&c->arena, "llm-%zu", i));
+    prg_json_set_string(&c->arena, metadata, "uid", prg_arena_printf(&c->arena, "uid-%zu", i));
+    prg_json_set_string(&c->arena, prg_json_get(model, "modelFormat"), "name", formats[i]);
+    prg_json_remove(prg_json_get(model, "modelFormat"), "version");
+    return copy;
+}
+
+static void cluster_init(struct cluster *c, int count)
+{
+    struct prg_policy_options options = {0};
+    struct prg_error err = {0};
+    const cJSON *runtime;
+    char name[64];
+    memset(c, 0, sizeof(*c));
+    prg_arena_init(&c->arena);
+    prg_arena_init(&c->plan_arena);
+    c->store = prg_store_mem_new();
+    bench_check(prg_policy_set_load(&options, &c->policies, &err), &err);
+    snprintf(name, sizeof(name), "runtimes-%d.json", count);
+    prg_json_each (runtime, prg_json_get(bench_read_json(&c->arena, name), "items"))
+        put(c, runtime);
+    put(c, bench_read_json(&c->arena, "config.json"));
+    const cJSON *service = bench_read_json(&c->arena, "isvc.json");
+    for (size_t i = 0; i < PRG_COUNT(c->services); i++) {
+        c->services[i] = variant(c, service, i);
+        put(c, c->services[i]);
+    }
+}
+
+static void cluster_release(struct cluster *c)
+{
+    prg_store_free(c->store);
+    prg_policy_set_unref(c->policies);
+    prg_arena_release(&c->arena);
+    prg_arena_release(&c->plan_arena);
+}
+
+struct listing {
+    const struct prg_runtime_request *request;
+    const struct prg_compat *compat;
+    bool is_cluster;
+    struct prg_candidate *candidates;
+    size_t count;
+};
+
+static void list_one(const cJSON *object, void *ctx)
+{
+    struct listing *l = ctx;
+    prg_candidate_of(object, l->is_cluster, l->request, l->compat, &l->candidates[l->count++]);
+}
+
+// What KServe's GetSupportingRuntimes does: list the runtimes of the namespace and the cluster, keep those that fit,
+// put them in order.
+static void select_for(struct cluster *c, const cJSON *service)
+{
+    enum { MOST = 1024 };
+    const struct prg_decider *decide = prg_policy_set_decider(c->policies);
+    const struct prg_reader *reader = &c->store->reader;
+    struct prg_runtime_request request;
+    struct prg_selection selection;
+    struct prg_error err = {0};
+    struct prg_arena *arena = &c->plan_arena;
+    prg_arena_reset(arena);
+    struct prg_decision_context context = {
+        .arena = arena, .service = service, .config = prg_json_object(arena), .compat = prg_json_object(arena)};
+    prg_candidates_request(service, NULL, prg_json_at(service, "spec", "predictor", "model"), &request);
+    struct listing l = {.request = &request,
+                        .compat = &prg_compat_kserve,
+                        .candidates = prg_arena_alloc(arena, MOST * sizeof(struct prg_candidate))};
+    reader->list(reader, "serving.kserve.io", "ServingRuntime", prg_meta_namespace(service), list_one, &l);
+    l.is_cluster = true;
+    reader->list(reader, "serving.kserve.io", "ClusterServingRuntime", NULL, list_one, &l);
+    bench_check(decide->begin(decide->ctx, &context, &err), &err);
+    bench_check(decide->select(decide->ctx, &request, l.candidates, l.count, &selection, &err), &err);
+    decide->end(decide->ctx);
+    c->chosen = selection.chosen ? selection.chosen->name : "";
+    c->candidates = l.count;
+    c->accepted = selection.count;
+}
+
+static void select_same(void *ctx)
+{
+    struct cluster *c = ctx;
+    select_for(c, c->services[0]);
+}
+
+static void select_turn(void *ctx)
+{
+    struct cluster *c = ctx;
+    select_for(c, c->services[c->turn++ % PRG_COUNT(c->services)]);
+}
+
+static void print_answer(const struct cluster *c, int count)
+{
+    printf("select.%d.answer %s:%zu answer\n", count, c->chosen, c->accepted);
+}
+
+void bench_select(void)
+{
+    static const int counts[] = {15, 100, 1000};
+    char name[64];
+    for (size_t i = 0; i < PRG_COUNT(counts); i++) {
+        struct cluster c;
+        cluster_init(&c, counts[i]);
+        select_same(&c);
+        print_answer(&c, counts[i]);
+        snprintf(name, sizeof(name), "select.%d", counts[i]);
+        bench_measure(name, select_same, &c);
+        snprintf(name, sizeof(name), "select.turn.%d", counts[i]);
+        bench_measure(name, select_turn, &c);
+        cluster_release(&c);
+    }
+}
+
+// ---- plans ----
+
+struct planning {
+    struct cluster cluster;
+    struct prg_planner *planner;
+    struct prg_serving_loop *loop;
+    struct prg_key key;
+    size_t written;
+};
+
+static void plan_once(void *ctx)
+{
+    struct planning *p = ctx;
+    struct prg_error err = {0};
+    prg_arena_reset(&p->cluster.plan_arena);
+    struct prg_plan *plan = prg_plan_new(&p->cluster.plan_arena);
+    bench_check(prg_planner_plan(p->planner, &p->cluster.store->reader, &p->key, now_ns, 1, plan, &err), &err);
+    if (plan->error)
+        bench_check(prg_fail(&err, PRG_INVALID, "the plan has an error: %s", plan->error), &err);
+}
+
+static void on_report(const struct prg_reconcile_report *report, void *ctx)
+{
+    struct planning *p = ctx;
+    if (report->error)
+        bench_fail(report->error);
+    p->written += report->created + report->updated + report->deleted + report->status_changed;
+}
+
+static void reconcile_once(void *ctx)
+{
+    struct planning *p = ctx;
+    prg_serving_loop_changed(p->loop, &p->key, 0);
+    prg_serving_loop_run(p->loop, 0, now_ns);
+}
+
+static void planning_init(struct planning *p, int runtimes)
+{
+    memset(p, 0, sizeof(*p));
+    cluster_init(&p->cluster, runtimes);
+    p->planner = prg_planner_new(p->cluster.policies, &prg_compat_kserve, "kserve");
+    prg_planner_load_config(p->planner, &p->cluster.store->reader);
+    p->loop = prg_serving_loop_new(p->cluster.store, p->planner, on_report, p);
+    const cJSON *service = p->cluster.services[0];
+    p->key =
+        (struct prg_key){"serving.kserve.io", "InferenceService", prg_meta_namespace(service), prg_meta_name(service)};
+}
+
+static void planning_release(struct planning *p)
+{
+    prg_serving_loop_free(p->loop);
+    prg_planner_free(p->planner);
+    cluster_release(&p->cluster);
+}
+
+void bench_plan(void)
+{
+    static const int counts[] = {15, 100, 1000};
+    char name[64];
+    for (size_t i = 0; i < PRG_COUNT(counts); i++) {
+        struct planning p;
+        planning_init(&p, counts[i]);
+        snprintf(name, sizeof(name), "plan.%d", counts[i]);
+        bench_measure(name, plan_once, &p);
+        reconcile_once(&p); // makes everything
+        reconcile_once(&p); // sees its own status
+        size_t before = p.written;
+        snprintf(name, sizeof(name), "noop.%d", counts[i]);
+        bench_measure(name, reconcile_once, &p);
+        snprintf(name, sizeof(name), "noop.%d.writes", counts[i]);
+        bench_print(name, (double)(p.written - before), "writes");
+        planning_release(&p);
+    }
+}
