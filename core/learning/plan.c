@@ -102,28 +102,48 @@ static bool makes_pod_of_type(const struct prg_learning *l, const char *type)
     return false;
 }
 
-static int create_inference(struct prg_learning *l, const cJSON *replaced, const char *why, struct prg_error *err)
+static void add_inference(struct prg_learning *l, cJSON *pod, const char *why)
 {
-    cJSON *pod = NULL;
-    if (makes_pod_of_type(l, PRG_WORKER_INFERENCE))
-        return PRG_OK; // this very plan starts the job
-    int rc = prg_make_inference_worker(l, replaced, &pod, err);
-    if (rc != PRG_OK)
-        return rc;
     create_pod(l, pod, why);
     if (l->has_hot_update)
         annotate_job(
             l, PRG_ANNOTATION_HOT_UPDATE,
             prg_arena_printf(l->arena, "%smodel_config.json", prg_hot_update_directory(l->arena, l->ns, l->name)));
-    return PRG_OK;
 }
 
-static int restart_inference(struct prg_learning *l, struct prg_error *err)
+static int create_inference(struct prg_learning *l, const cJSON *replaced, const char *why, struct prg_error *err)
+{
+    cJSON *pod = NULL;
+    if (makes_pod_of_type(l, PRG_WORKER_INFERENCE))
+        return PRG_OK; // this very plan starts the job
+    int rc = prg_make_inference_worker(l, replaced, NULL, &pod, err);
+    if (rc == PRG_OK)
+        add_inference(l, pod, why);
+    return rc;
+}
+
+// The pod is made for the condition that asks for the restart. When it is there already, a controller died between
+// making it and storing the status: the restart is done, and not done twice.
+static int restart_inference(struct prg_learning *l, const struct prg_job_condition *latest, struct prg_error *err)
 {
     const cJSON *old = prg_pick_worker(l->in->store, l->in->job, PRG_WORKER_INFERENCE);
-    if (old && !makes_pod_of_type(l, PRG_WORKER_INFERENCE))
-        delete_pod(l, old, "a new model is deployed by a restart");
-    return create_inference(l, old, "it starts with the new model", err);
+    cJSON *pod = NULL;
+    if (makes_pod_of_type(l, PRG_WORKER_INFERENCE))
+        return PRG_OK; // this very plan starts the job
+    int rc = prg_make_inference_worker(l, old, latest->node, &pod, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (!old || strcmp(prg_meta_name(old), prg_meta_name(pod)) != 0) {
+        if (old)
+            delete_pod(l, old, "a new model is deployed by a restart");
+        add_inference(l, pod, "it starts with the new model");
+        return PRG_OK;
+    }
+    if (!prg_meta_is_deleting(old)) {
+        prg_plan_trace(l->plan, "pod", NULL, prg_meta_name(old), "kept", "it was made for this deployment already");
+        return PRG_OK;
+    }
+    return create_inference(l, old, "the one that was made for this deployment goes", err);
 }
 
 static int create_worker(struct prg_learning *l, const struct prg_job_condition *latest, struct prg_error *err)
@@ -150,7 +170,7 @@ static int run_action(struct prg_learning *l, enum prg_stage_action action, cons
         return create_inference(l, prg_pick_worker(l->in->store, l->in->job, PRG_WORKER_INFERENCE),
                                 "the policy asks for it", err);
     case PRG_ACTION_RESTART_INFERENCE:
-        return restart_inference(l, err);
+        return restart_inference(l, latest, err);
     case PRG_ACTION_RECORD_NODE:
         if (pod)
             annotate_job(l, prg_arena_printf(l->arena, PRG_ANNOTATION_NODE_PREFIX "%s", latest->stage),

@@ -147,11 +147,14 @@ static const char *input_text(const cJSON *input, const char *field)
     return text ? text : "";
 }
 
-// The same Ready condition gives the same name: a worker that is made twice for it is made once.
+// The same Ready condition gives the same name: a worker that is made twice for it is made once. One without a time
+// (written by hand) is told from others by its place.
 static const char *stage_identity(struct prg_learning *l, const char *type, const cJSON *condition)
 {
     const char *at = prg_json_get_text(condition, "lastTransitionTime"), *data = prg_json_get_text(condition, "data");
-    return prg_arena_printf(l->arena, "%s %s %s %s", l->uid, type, at ? at : "", data ? data : "");
+    if (!at || !*at)
+        at = prg_arena_printf(l->arena, "%zu", prg_json_count(prg_json_at(l->in->job, "status", "conditions")));
+    return prg_arena_printf(l->arena, "%s %s %s %s", l->uid, type, at, data ? data : "");
 }
 
 int prg_make_stage_worker(struct prg_learning *l, const char *type, const cJSON *condition, cJSON **ret,
@@ -219,7 +222,8 @@ static const char *mining_parameters(struct prg_learning *l)
     return prg_json_print_arena(l->arena, list, PRG_JSON_ESCAPE_HTML);
 }
 
-int prg_make_inference_worker(struct prg_learning *l, const cJSON *replaced, cJSON **ret, struct prg_error *err)
+int prg_make_inference_worker(struct prg_learning *l, const cJSON *replaced, const cJSON *condition, cJSON **ret,
+                              struct prg_error *err)
 {
     const cJSON *model, *spec = prg_json_at(l->in->job, "spec", "deploySpec");
     int64_t period = 0;
@@ -229,8 +233,9 @@ int prg_make_inference_worker(struct prg_learning *l, const cJSON *replaced, cJS
         return err ? err->code : PRG_NOTFOUND;
     mount.url = spec_text(model, "url");
     (void)prg_json_get_int64(prg_json_get(spec, "model"), "pollPeriodSeconds", &period);
-    const char *identity = prg_arena_printf(l->arena, "%s %s %s %s", l->uid, PRG_WORKER_INFERENCE,
-                                            prg_meta_uid(replaced), prg_meta_name(replaced));
+    const char *identity = condition ? stage_identity(l, PRG_WORKER_INFERENCE, condition)
+                                     : prg_arena_printf(l->arena, "%s %s %s %s", l->uid, PRG_WORKER_INFERENCE,
+                                                        prg_meta_uid(replaced), prg_meta_name(replaced));
     const struct prg_mount_variable variables[] = {{"MODEL_URL", &mount, 1}};
     cJSON *environment = common_environment(l, "inferworker", identity);
     const char *hem = prg_json_get_text(prg_json_get(spec, "hardExampleMining"), "name");

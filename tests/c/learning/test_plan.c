@@ -224,6 +224,33 @@ static void only_jobs_are_planned(void **state)
     assert_error_has(&err, "not an IncrementalLearningJob");
 }
 
+static void a_restart_that_was_done_before_a_kill_is_not_done_again(void **state)
+{
+    struct learning_fixture *f = *state;
+    struct prg_error err = {0};
+    set_state(f, "Deploy", "Ready", NULL);
+    put_pod(f, "helmet-inference-a", "inference", "Running", "2026-01-01T00:00:00Z");
+    plan_now(f);
+    assert_string_equal(planned_steps(f), "delete helmet-inference-a, create helmet-inference-");
+    cJSON *made = prg_json_copy(&f->arena, f->steps.last->object);
+    struct prg_key old = {"", "Pod", "ns", "helmet-inference-a"};
+    assert_true(prg_store_mem_drop(f->store, &old)); // deleted, and the controller dies
+    plan_now(f);
+    assert_string_equal(planned_steps(f), "create helmet-inference-");
+    assert_string_equal(prg_meta_name(f->steps.first->object), prg_meta_name(made));
+    assert_ok(prg_store_mem_put(f->store, made, false, true, &err), &err); // made as well
+    plan_now(f);
+    assert_string_equal(planned_steps(f), "");
+    assert_string_equal(planned_state(f), "Deploy Completed");
+    // Somebody deletes it just then.
+    cJSON *meta = prg_json_get(made, "metadata");
+    prg_json_set_string(&f->arena, meta, "deletionTimestamp", "2026-06-01T00:00:30Z");
+    put(f, made);
+    plan_now(f);
+    assert_string_equal(planned_steps(f), "create helmet-inference-");
+    assert_string_not_equal(prg_meta_name(f->steps.first->object), prg_meta_name(made));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +268,7 @@ int main(void)
         learning_test(a_bad_answer_applies_nothing),
         learning_test(data_after_and_keep_are_obeyed),
         learning_test(only_jobs_are_planned),
+        learning_test(a_restart_that_was_done_before_a_kill_is_not_done_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
