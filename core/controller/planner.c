@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "learning/names.h"
 #include "learning/plan.h"
 
@@ -12,6 +13,7 @@ static const char config_map_name[] = "inferenceservice-config";
 
 struct prg_planner {
     struct prg_policy_set *policies;
+    struct prg_map of_namespaces; // namespace -> struct prg_policy_set *, for those with one of their own
     const struct prg_compat *compat;
     char *config_namespace;
     struct prg_arena config_arena;
@@ -23,6 +25,7 @@ struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struc
 {
     struct prg_planner *planner = prg_xcalloc(1, sizeof(*planner));
     planner->policies = prg_policy_set_ref(policies);
+    prg_map_init(&planner->of_namespaces);
     planner->compat = compat;
     planner->config_namespace = prg_xstrdup(config_namespace);
     prg_arena_init(&planner->config_arena);
@@ -32,8 +35,12 @@ struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struc
 
 void prg_planner_free(struct prg_planner *planner)
 {
+    const struct prg_map_entry *entry;
     if (!planner)
         return;
+    for (size_t i = 0; (entry = prg_map_next(&planner->of_namespaces, &i));)
+        prg_policy_set_unref(entry->value);
+    prg_map_release(&planner->of_namespaces);
     prg_policy_set_unref(planner->policies);
     prg_arena_release(&planner->config_arena);
     free(planner->config_namespace);
@@ -45,6 +52,20 @@ void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set
     struct prg_policy_set *old = planner->policies;
     planner->policies = prg_policy_set_ref(policies);
     prg_policy_set_unref(old);
+}
+
+void prg_planner_set_namespace_policies(struct prg_planner *planner, const char *ns, struct prg_policy_set *policies)
+{
+    struct prg_policy_set *old = policies ? prg_map_put(&planner->of_namespaces, ns, prg_policy_set_ref(policies))
+                                          : prg_map_remove(&planner->of_namespaces, ns);
+    prg_policy_set_unref(old);
+}
+
+// The set that decides for the objects of a namespace.
+static struct prg_policy_set *policies_of(const struct prg_planner *planner, const char *ns)
+{
+    struct prg_policy_set *own = prg_map_get(&planner->of_namespaces, ns);
+    return own ? own : planner->policies;
 }
 
 const char *prg_planner_revision(const struct prg_planner *planner)
@@ -72,15 +93,16 @@ bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_k
            strcmp(key->ns, planner->config_namespace) == 0;
 }
 
-static int plan_job(struct prg_planner *planner, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
+static int plan_job(struct prg_policy_set *policies, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
                     uint64_t seed, struct prg_plan *plan, struct prg_error *err)
 {
     struct prg_learning_input in = {.job = job, .store = store, .now_ns = now_ns, .seed = seed};
-    return prg_learning_plan(&in, prg_policy_set_decider(planner->policies), plan, NULL, err);
+    return prg_learning_plan(&in, prg_policy_set_decider(policies), plan, NULL, err);
 }
 
-static int plan_service(struct prg_planner *planner, const struct prg_reader *store, const cJSON *service,
-                        int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
+static int plan_service(const struct prg_planner *planner, struct prg_policy_set *policies,
+                        const struct prg_reader *store, const cJSON *service, int64_t now_ns, uint64_t seed,
+                        struct prg_plan *plan, struct prg_error *err)
 {
     struct prg_serving_input in = {.service = service,
                                    .store = store,
@@ -88,17 +110,23 @@ static int plan_service(struct prg_planner *planner, const struct prg_reader *st
                                    .compat = planner->compat,
                                    .now_ns = now_ns,
                                    .seed = seed};
-    return prg_serving_plan(&in, prg_policy_set_decider(planner->policies), plan, err);
+    return prg_serving_plan(&in, prg_policy_set_decider(policies), plan, err);
 }
 
 int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
                      int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
 {
     const cJSON *subject = store->get(store, key);
+    if (!subject && prg_reader_trouble(store, err) != PRG_OK)
+        return err ? (int)err->code : PRG_IO;
     if (!subject)
         return prg_fail(err, PRG_NOTFOUND, "%s %s/%s: no such object", key->kind, key->ns, key->name);
-    plan->policy_revision = prg_policy_set_revision(planner->policies);
-    int rc = strcmp(key->kind, PRG_KIND_JOB) == 0 ? plan_job(planner, store, subject, now_ns, seed, plan, err)
-                                                  : plan_service(planner, store, subject, now_ns, seed, plan, err);
+    struct prg_policy_set *policies = policies_of(planner, key->ns);
+    plan->policy_revision = prg_arena_strdup(plan->arena, prg_policy_set_revision(policies)); // it may outlive the set
+    int rc = strcmp(key->kind, PRG_KIND_JOB) == 0
+                 ? plan_job(policies, store, subject, now_ns, seed, plan, err)
+                 : plan_service(planner, policies, store, subject, now_ns, seed, plan, err);
+    if (rc == PRG_OK)
+        rc = prg_reader_trouble(store, err); // a plan on half of the objects is none
     return rc == PRG_OK ? PRG_OK : prg_wrap(err, "%s %s/%s", key->kind, key->ns, key->name);
 }

@@ -13,6 +13,8 @@ struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struc
 void prg_planner_free(struct prg_planner *planner); // NULL is fine
 
 void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set *policies); // takes a reference
+// Another set for the objects of one namespace; NULL: it has none of its own. Takes a reference.
+void prg_planner_set_namespace_policies(struct prg_planner *planner, const char *ns, struct prg_policy_set *policies);
 const char *prg_planner_revision(const struct prg_planner *planner);                         // of its policy set
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);

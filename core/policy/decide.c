@@ -11,13 +11,14 @@
 
 // ---- shared ----
 
-void prg_set_fill_source(const struct prg_policy_file *file, int function, struct prg_policy_source *source)
+void prg_set_fill_source(const struct prg_policy_set *set, const struct prg_policy_file *file, int function,
+                         struct prg_policy_source *source)
 {
     if (!source)
         return;
     source->policy = file->contract->name;
     source->function = file->contract->functions[function];
-    source->file = file->source.path;
+    source->file = prg_arena_strdup(set->context->arena, file->source.path); // the plan may outlive the set
     source->line = file->lines[function];
 }
 
@@ -73,7 +74,7 @@ static int ask(struct question *q, enum prg_policy_id policy, bool *ret_answered
         if (prg_vm_call(prg_set_vm(q->set, q->file), ask_protected, q, err) != PRG_OK)
             return prg_set_wrap(q->file, q->function, err);
         if (q->is_answered) {
-            prg_set_fill_source(q->file, q->function, source);
+            prg_set_fill_source(q->set, q->file, q->function, source);
             *ret_answered = true;
             return PRG_OK;
         }
@@ -95,6 +96,8 @@ static void push_service(lua_State *L, const struct prg_policy_set *set)
 static int begin(void *ctx, const struct prg_decision_context *context, struct prg_error *err)
 {
     struct prg_policy_set *set = ctx;
+    if (set->refusal)
+        return prg_fail(err, PRG_POLICY, "%s", set->refusal);
     if (set->context)
         return prg_fail(err, PRG_POLICY, "a plan is under way with these policies already");
     set->context = context;

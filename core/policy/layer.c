@@ -13,7 +13,6 @@ enum { MANIFEST_BYTES = 256 << 10 };
 
 struct loading {
     struct prg_set_layer *layer;
-    const struct prg_vec *texts;
     uint32_t allowed;
     const struct prg_policy_limits *limits;
     struct prg_report *report;
@@ -105,11 +104,11 @@ static void load_source(struct loading *loading, const struct prg_source *source
         prg_policy_file_free(file);
 }
 
-static bool has_text(const struct prg_vec *texts, const char *name)
+static bool has_text(const struct prg_set_layer *layer, const char *name)
 {
     size_t length = strlen(name);
-    for (size_t i = 0; i < texts->count; i++) {
-        const char *found = ((const struct prg_policy_text *)texts->items[i])->name;
+    for (size_t i = 0; i < layer->text_count; i++) {
+        const char *found = layer->texts[i].name;
         if (strncmp(found, name, length) == 0 && strcmp(found + length, ".lua") == 0)
             return true;
     }
@@ -122,7 +121,7 @@ static void load_used(struct loading *loading)
     struct prg_set_layer *layer = loading->layer;
     const struct prg_set_manifest *manifest = &layer->manifest;
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++) {
-        if (!manifest->use[i] || has_text(loading->texts, manifest->use[i]))
+        if (!manifest->use[i] || has_text(layer, manifest->use[i]))
             continue;
         const struct prg_builtin *builtin = builtin_by_name(manifest->use[i]);
         if (builtin)
@@ -133,46 +132,55 @@ static void load_used(struct loading *loading)
     }
 }
 
-static const struct prg_source *keep_source(struct prg_arena *arena, const struct prg_policy_text *text)
+static void keep_texts(struct prg_set_layer *layer, const struct prg_vec *texts)
 {
-    struct prg_source *source = prg_arena_new(arena, struct prg_source);
-    *source = (struct prg_source){.path = prg_arena_strdup(arena, text->path),
-                                  .text = prg_arena_strndup(arena, text->text, text->length),
-                                  .length = text->length};
-    return source;
+    struct prg_arena *arena = &layer->arena;
+    layer->texts = prg_arena_array(arena, struct prg_policy_text, texts->count + 1);
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct prg_policy_text *text = texts->items[i];
+        layer->texts[layer->text_count++] =
+            (struct prg_policy_text){.name = prg_arena_strdup(arena, text->name),
+                                     .path = prg_arena_strdup(arena, text->path),
+                                     .text = prg_arena_strndup(arena, text->text, text->length),
+                                     .length = text->length};
+    }
 }
 
 static void read_manifest(struct loading *loading, const struct prg_policy_text *text)
 {
-    struct prg_arena *arena = &loading->layer->arena;
-    const struct prg_source *kept = keep_source(arena, text);
-    struct prg_policy_text own = {.name = text->name, .path = kept->path, .text = kept->text, .length = kept->length};
+    struct prg_set_layer *layer = loading->layer;
     if (text->length > MANIFEST_BYTES)
         prg_report_add(loading->report, "%s: larger than %d bytes", text->path, MANIFEST_BYTES);
     else
-        prg_set_manifest_read(arena, &own, loading->allowed, &loading->layer->manifest, loading->report);
+        prg_set_manifest_read(&layer->arena, text, loading->allowed, &layer->manifest, loading->report);
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
-        (void)prg_set_manifest_limits(&loading->layer->manifest, &prg_contracts[i], loading->limits, loading->report);
+        (void)prg_set_manifest_limits(&layer->manifest, &prg_contracts[i], loading->limits, loading->report);
+}
+
+static void load_text(struct loading *loading, const struct prg_policy_text *text)
+{
+    struct prg_set_layer *layer = loading->layer;
+    struct prg_source *source = prg_arena_new(&layer->arena, struct prg_source);
+    *source = (struct prg_source){.path = text->path, .text = text->text, .length = text->length};
+    if (prg_text_has_suffix(text->name, "_spec.lua"))
+        layer->specs[layer->spec_count++] = source;
+    else if (prg_text_has_suffix(text->name, ".lua"))
+        load_source(loading, source, prg_arena_strndup(&layer->arena, text->name, strlen(text->name) - strlen(".lua")));
 }
 
 struct prg_set_layer *prg_set_layer_load(const struct prg_vec *texts, uint32_t allowed,
                                          const struct prg_policy_limits *limits, struct prg_report *report)
 {
     struct prg_set_layer *layer = layer_new();
-    struct loading loading = {.layer = layer, .texts = texts, .allowed = allowed, .limits = limits, .report = report};
+    struct loading loading = {.layer = layer, .allowed = allowed, .limits = limits, .report = report};
+    keep_texts(layer, texts);
     layer->sources = prg_arena_array(&layer->arena, struct prg_set_source, texts->count + 1);
     layer->specs = prg_arena_array(&layer->arena, const struct prg_source *, texts->count + 1);
-    for (size_t i = 0; i < texts->count; i++)
-        if (strcmp(((const struct prg_policy_text *)texts->items[i])->name, "policies.yaml") == 0)
-            read_manifest(&loading, texts->items[i]);
-    for (size_t i = 0; i < texts->count; i++) {
-        const struct prg_policy_text *text = texts->items[i];
-        if (prg_text_has_suffix(text->name, "_spec.lua"))
-            layer->specs[layer->spec_count++] = keep_source(&layer->arena, text);
-        else if (prg_text_has_suffix(text->name, ".lua"))
-            load_source(&loading, keep_source(&layer->arena, text),
-                        prg_arena_strndup(&layer->arena, text->name, strlen(text->name) - strlen(".lua")));
-    }
+    for (size_t i = 0; i < layer->text_count; i++)
+        if (strcmp(layer->texts[i].name, "policies.yaml") == 0)
+            read_manifest(&loading, &layer->texts[i]);
+    for (size_t i = 0; i < layer->text_count; i++)
+        load_text(&loading, &layer->texts[i]);
     load_used(&loading);
     return layer;
 }

@@ -49,6 +49,11 @@ int prg_policy_config_map_read(struct prg_arena *arena, const cJSON *map, struct
 // The namespace's part of `set` (loaded with a base) over another base. Fails when its settings do not fit that one.
 int prg_policy_set_rebase(const struct prg_policy_set *set, struct prg_policy_set *base, struct prg_policy_set **ret,
                           struct prg_error *err) PRG_MUST_USE;
+// A set that decides nothing: every plan fails with `why`, as with a policy that fails.
+struct prg_policy_set *prg_policy_set_refused(const struct prg_policy_set *base, const char *why);
+// The same set with states of its own, for another thread: the original may be asked meanwhile, but not released.
+int prg_policy_set_copy(const struct prg_policy_set *set, const struct prg_policy_limits *limits,
+                        struct prg_policy_set **ret, struct prg_error *err) PRG_MUST_USE;
 // "image,runtime_selection" as `allowed`. PRG_INVALID: no such policy, with the nearest name.
 int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err) PRG_MUST_USE;
 // A digest of what the folder's files are (names, and inode, size and time behind each; links are followed), found

@@ -290,7 +290,7 @@ static int ask_choose(struct choosing *c, struct prg_selection *ret, int layer, 
         rc = run_steps(c, file, STEP_CHOOSE, STEP_CHOOSE, err);
         layer++;
         if (rc == PRG_OK && c->chosen)
-            prg_set_fill_source(file, PRG_FN_CHOOSE, &ret->choose);
+            prg_set_fill_source(c->set, file, PRG_FN_CHOOSE, &ret->choose);
     }
     return rc;
 }
@@ -350,8 +350,8 @@ int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct 
         rc = run_steps(&c, before, STEP_BEFORE, STEP_BEFORE, err);
     if (rc != PRG_OK)
         return rc;
-    prg_set_fill_source(accept, PRG_FN_ACCEPT, &ret->accept);
-    prg_set_fill_source(before, PRG_FN_BEFORE, &ret->before);
+    prg_set_fill_source(c.set, accept, PRG_FN_ACCEPT, &ret->accept);
+    prg_set_fill_source(c.set, before, PRG_FN_BEFORE, &ret->before);
     if (c.accepted && !request->named)
         rc = ask_choose(&c, ret, 0, err);
     return rc == PRG_OK ? take_choice(&c, ret, err) : rc;
@@ -395,7 +395,7 @@ int prg_policy_set_before(struct prg_policy_set *set, const struct prg_runtime_r
     c->views = prg_arena_array(arena, cJSON *, count ? count : 1);
     for (size_t i = 0; i < count; i++)
         c->views[i] = candidate_tree(arena, candidates[i]);
-    prg_set_fill_source(c->file, PRG_FN_BEFORE, source);
+    prg_set_fill_source(set, c->file, PRG_FN_BEFORE, source);
     if (prg_vm_call(prg_set_vm(set, c->file), pairs_protected, &pairs, err) == PRG_OK)
         return PRG_OK;
     if (c->asked < count)

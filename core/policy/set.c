@@ -162,6 +162,36 @@ int prg_policy_set_rebase(const struct prg_policy_set *set, struct prg_policy_se
     return give(compose(layers, &report), &report, ret, err);
 }
 
+struct prg_policy_set *prg_policy_set_refused(const struct prg_policy_set *base, const char *why)
+{
+    struct prg_report none = {0};
+    struct prg_set_layer *const layers[PRG_SET_LAYERS] = {
+        [PRG_LAYER_SET] = prg_set_layer_ref(base->layers[PRG_LAYER_SET]),
+        [PRG_LAYER_SHIPPED] = prg_set_layer_ref(base->layers[PRG_LAYER_SHIPPED])};
+    struct prg_policy_set *set = compose(layers, &none);
+    set->refusal = prg_arena_strdup(&set->arena, why);
+    return set;
+}
+
+static void list_texts(struct prg_vec *texts, struct prg_set_layer *layer)
+{
+    for (size_t i = 0; i < layer->text_count; i++)
+        prg_vec_push(texts, &layer->texts[i]);
+}
+
+int prg_policy_set_copy(const struct prg_policy_set *set, const struct prg_policy_limits *limits,
+                        struct prg_policy_set **ret, struct prg_error *err)
+{
+    struct prg_vec texts;
+    struct prg_policy_options options = {.texts = &texts, .limits = *limits, .without_specs = true};
+    prg_require(!set->layers[PRG_LAYER_NAMESPACE]);
+    prg_vec_init(&texts);
+    list_texts(&texts, set->layers[PRG_LAYER_SET]);
+    int rc = prg_policy_set_load(&options, ret, err);
+    prg_vec_release(&texts);
+    return rc;
+}
+
 // ---- the set ----
 
 struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set)

@@ -26,7 +26,9 @@ struct prg_set_manifest {
 // plan at a time.
 struct prg_set_layer {
     unsigned refs;
-    struct prg_arena arena; // texts, trees
+    struct prg_arena arena;        // texts, trees
+    struct prg_policy_text *texts; // as given
+    size_t text_count;
     struct prg_set_manifest manifest;
     struct prg_policy_file *files[PRG_POLICY_COUNT];
     struct prg_set_source *sources; // by name; options as declared
@@ -43,6 +45,7 @@ struct prg_policy_set {
     struct prg_policy_file *files[PRG_POLICY_COUNT][PRG_SET_LAYERS];
     struct prg_set_source *sources; // of all layers but the shipped, in the order of the layers
     size_t source_count;
+    const char *refusal; // why every plan fails; NULL: it does not
     char revision[17];
     struct prg_decider decider;
     const struct prg_decision_context *context; // of the plan under way, or NULL
@@ -91,7 +94,8 @@ static inline struct prg_policy_file *prg_set_find(const struct prg_policy_set *
     }
     return NULL;
 }
-void prg_set_fill_source(const struct prg_policy_file *file, int function, struct prg_policy_source *source);
+void prg_set_fill_source(const struct prg_policy_set *set, const struct prg_policy_file *file, int function,
+                         struct prg_policy_source *source);
 // Wraps err with the policy and function that failed.
 int prg_set_wrap(const struct prg_policy_file *file, int function, struct prg_error *err);
 // The vm of a file made ready for a call of the plan under way.

@@ -120,7 +120,7 @@ static int ask(struct stage_question *q, struct prg_policy_source *source, struc
         if (prg_vm_call(prg_set_vm(q->set, q->file), ask_protected, q, err) != PRG_OK)
             return prg_set_wrap(q->file, q->function, err);
         if (q->is_answered || !q->report) {
-            prg_set_fill_source(q->file, q->function, source);
+            prg_set_fill_source(q->set, q->file, q->function, source);
             return PRG_OK;
         }
         layer++;
