@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the bodies of synth.py as an API server does, as fast as the reader takes them: so a client's own speed is the
+bound of a benchmark of lists and watches, and not the server's.
+
+    replay.py FOLDER [--port N] [--repeat N]
+
+GET .../RESOURCE gives RESOURCE.list.json, or .pb to those who accept protobuf; with watch=1 it gives RESOURCE.watch.*,
+N times over, once GET /start has been asked for, and then stays open. The port is printed when it listens.
+"""
+import argparse
+import http.server
+import os
+import select
+import threading
+from urllib.parse import parse_qs, urlsplit
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def send_file(self, path):
+        with open(path, "rb") as f:
+            self.connection.settimeout(None)
+            self.connection.sendfile(f)
+
+    def do_GET(self):
+        url = urlsplit(self.path)
+        if url.path == "/start":
+            self.server.started.set()
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        is_watch = parse_qs(url.query).get("watch", ["0"])[0] not in ("0", "false")
+        is_protobuf = "protobuf" in self.headers.get("Accept", "") and not url.path.endswith("/inferenceservices")
+        path = os.path.join(self.server.folder, url.path.rsplit("/", 1)[-1])
+        path += f".{'watch' if is_watch else 'list'}.{'pb' if is_protobuf else 'json'}"
+        if not is_watch and not os.path.exists(path):
+            self.send_error(404)
+            return
+        content = "application/vnd.kubernetes.protobuf" if is_protobuf else "application/json"
+        self.send_response(200)
+        self.send_header("Content-Type", content + (";stream=watch" if is_watch and is_protobuf else ""))
+        if is_watch:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        else:
+            self.send_header("Content-Length", str(os.path.getsize(path)))
+        self.end_headers()
+        try:
+            self.watch(path) if is_watch else self.send_file(path)
+        except OSError:
+            self.close_connection = True  # the client has had enough
+
+    def watch(self, path):
+        self.wfile.flush()
+        if os.path.exists(path):
+            self.server.started.wait()
+            for _ in range(self.server.repeat):
+                self.send_file(path)
+        poll = select.poll()
+        poll.register(self.connection, select.POLLIN | select.POLLHUP)
+        poll.poll()  # until the client goes
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, folder, port, repeat):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.folder, self.repeat, self.started = folder, repeat, threading.Event()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--repeat", type=int, default=1)
+    args = parser.parse_args()
+    server = Server(args.folder, args.port, args.repeat)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
