@@ -16,6 +16,7 @@ struct prg_cli_options {   // every option of every command; a command's table s
     const char *store, *policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
     const char *random, *faults, *rounds;
+    const char *kubeconfig, *context, *replay, *record;
     bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals,
         spread, all_results;
     char **args; // what is left
@@ -55,6 +56,10 @@ void prg_command_help(const struct prg_command *command);
      NULL},                                                                                                            \
         {"recursive", 'R', PRG_OPTION_FLAG, PRG_AT(recursive), NULL, "go into subfolders of -f", NULL},                \
         {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "dir:PATH", "read a folder store", NULL},                         \
+        {"kubeconfig",       0,      PRG_OPTION_TEXT,                                                                  \
+         PRG_AT(kubeconfig), "FILE", "how to reach the cluster that is read when no other source is given",            \
+         NULL},                                                                                                        \
+        {"context", 0, PRG_OPTION_TEXT, PRG_AT(context), "NAME", "context of the kubeconfig", NULL},                   \
         {"namespace", 'n',         PRG_OPTION_TEXT,                                                                    \
          PRG_AT(ns),  "NAMESPACE", "namespace of the subject, and of manifests without one",                           \
          NULL},                                                                                                        \
@@ -101,12 +106,17 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
                       struct prg_error *err) PRG_MUST_USE;
 
 // ---- sources ----
-// The store named by -f or --store, for reading. With -f every object of a kind with a schema is checked: unknown
-// fields are warnings on stderr. Objects borrow from arena.
+// The store named by -f or --store, else the cluster of the kubeconfig, for reading. With -f every object of a kind with
+// a schema is checked: unknown fields are warnings on stderr. Objects borrow from arena.
+// A cluster is read as it is asked for, so reading it can fail at any time: whoever reads without planning asks
+// prg_reader_trouble(&store->reader, err) afterwards (prg_source_subjects and prg_planner_plan do so themselves).
 int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                     struct prg_error *err) PRG_MUST_USE;
+bool prg_source_is_cluster(const struct prg_cli_options *options); // neither -f nor --store is given
 // "dir:PATH" to PATH.
 int prg_source_folder(const char *store, const char **ret_path, struct prg_error *err) PRG_MUST_USE;
+// Where subjects are looked for: -n, the namespace of a cluster's context; NULL: in all.
+const char *prg_source_namespace(const struct prg_cli_options *options, const struct prg_store *store);
 // KIND/NAME arguments (or all services) to keys, sorted.
 int prg_source_subjects(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
                         struct prg_key **ret, size_t *ret_count, struct prg_error *err) PRG_MUST_USE;

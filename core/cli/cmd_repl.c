@@ -14,6 +14,7 @@
 #include "cli/repl_line.h"
 #include "controller/planner.h"
 #include "controller/summary.h"
+#include "kube/snapshot.h"
 #include "object/meta.h"
 #include "store/store_mem.h"
 #include "yaml/dump.h"
@@ -80,17 +81,35 @@ static int define_surroundings(struct repl *repl, struct prg_error *err)
     return rc;
 }
 
+// A cluster that nobody asked for by name and that does not answer is no reason not to start.
+static int open_store(struct repl *repl, struct prg_error *err)
+{
+    const struct prg_cli_options *options = repl->options;
+    bool is_asked_for = !prg_source_is_cluster(options) || options->kubeconfig || options->context;
+    char text[PRG_ERROR_LINE];
+    int rc = prg_source_open(options, &repl->arena, &repl->store, err);
+    if (rc == PRG_OK) {
+        prg_reader_get(&repl->store->reader, "", "ConfigMap", repl->settings.config_namespace,
+                       "inferenceservice-config"); // what the planner begins with
+        rc = prg_reader_trouble(&repl->store->reader, err);
+    }
+    if (rc == PRG_OK || is_asked_for)
+        return rc;
+    if (repl->store)
+        fprintf(stderr, "note: %s; starting without objects\n", prg_error_text(err, text, sizeof(text)));
+    prg_error_clear(err);
+    prg_store_free(repl->store);
+    repl->store = prg_store_mem_new();
+    return PRG_OK;
+}
+
 static int open_repl(struct repl *repl, struct prg_error *err)
 {
     int rc = load_set(repl, repl->settings.policies, &repl->set, err);
     if (rc != PRG_OK)
         return rc;
-    if (repl->options->files.count || repl->options->store)
-        rc = prg_source_open(repl->options, &repl->arena, &repl->store, err);
-    else
-        repl->store = prg_store_mem_new();
-    if (rc != PRG_OK)
-        return rc;
+    if (open_store(repl, err) != PRG_OK)
+        return err->code;
     repl->planner = prg_planner_new(repl->set, repl->settings.compat, repl->settings.config_namespace);
     prg_planner_load_config(repl->planner, &repl->store->reader);
     rc = prg_console_new(&repl->settings.limits, &repl->console, err);
@@ -119,16 +138,19 @@ static void list_service(const cJSON *object, void *ctx)
     listing->count++;
 }
 
-static int list_services(struct repl *repl)
+static int list_services(struct repl *repl, struct prg_error *err)
 {
     static const char *const head[] = {"SELECTED", "NAMESPACE", "NAME"};
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     struct listing listing = {.repl = repl, .table = prg_table_new(PRG_COUNT(head))};
     prg_table_row(listing.table, head);
-    repl->store->reader.list(&repl->store->reader, group, "InferenceService", NULL, list_service, &listing);
+    repl->store->reader.list(&repl->store->reader, group, "InferenceService",
+                             prg_source_namespace(repl->options, repl->store), list_service, &listing);
     prg_table_print(listing.table, &out);
+    if (prg_reader_trouble(&repl->store->reader, err) != PRG_OK)
+        return err->code;
     if (!listing.count)
-        prg_strbuf_puts(&out, "no InferenceService; start with -f FILE or --store dir:PATH\n");
+        prg_strbuf_puts(&out, "no InferenceService; start with -f FILE, --store dir:PATH or a kubeconfig\n");
     prg_cli_write(&out);
     return PRG_OK;
 }
@@ -180,11 +202,11 @@ static int run_select(struct repl *repl, const char *arguments, struct prg_error
     struct prg_key *keys;
     size_t count;
     if (!*arguments)
-        return list_services(repl);
+        return list_services(repl, err);
     char *argument = prg_arena_printf(&repl->arena, "%s%s", strchr(arguments, '/') ? "" : "isvc/", arguments);
     named.args = &argument;
     named.arg_count = 1;
-    if (!named.ns)
+    if (!prg_source_namespace(&named, repl->store))
         named.all_namespaces = true;
     if (prg_source_subjects(&named, repl->store, &repl->arena, &keys, &count, err) != PRG_OK)
         return err->code;
@@ -607,7 +629,8 @@ static void complete(const char *line, const char *word, size_t start, struct pr
         for (command = commands; command->name; command++)
             add_command(out, command, word);
     else if (command && (command->run == run_select || command->run == run_why || command->run == run_plan))
-        repl->store->reader.list(&repl->store->reader, group, "InferenceService", NULL, complete_service, &completing);
+        repl->store->reader.list(&repl->store->reader, group, "InferenceService",
+                                 prg_source_namespace(repl->options, repl->store), complete_service, &completing);
     else if (command && (command->run == run_call || command->run == run_edit) && (size_t)(arguments - line) == start)
         prg_policy_each_shipped(complete_policy, &completing);
     if (!start || !command || command->run == run_call)
@@ -657,6 +680,8 @@ static void run_line(struct repl *repl, const char *line)
         prg_strbuf_truncate(&text, text.length - 1);
     if (!text.length)
         return;
+    if (prg_snapshot_is(repl->store))
+        prg_snapshot_retry(repl->store); // what failed for one line may work for the next
     const struct command *command = find_command(text.text, &arguments);
     if (!command)
         run_lua(repl, &text);
@@ -716,7 +741,7 @@ static const struct prg_option options[] = {
 
 const struct prg_command prg_command_repl = {
     .name = "repl",
-    .summary = "Try policies by hand on the objects of files or a folder store",
+    .summary = "Try policies by hand on the objects of files, a folder store or a cluster",
     .usage = "repl [-f FILE...] [--store dir:PATH] [--policies DIR]",
     .text = "Lines are Lua in the policies' sandbox and limits (views print as YAML), or commands: select, why, plan, "
             "call,\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// source.c: where a command's objects come from (-f, --store) and which of them it is about.
+// source.c: where a command's objects come from (-f, --store, a cluster) and which of them it is about.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,8 @@
 #include "catalog/catalog.h"
 #include "catalog/manifest.h"
 #include "cli/cli.h"
+#include "kube/snapshot.h"
+#include "learning/names.h"
 #include "object/meta.h"
 #include "store/store_mem.h"
 #include "json/schema.h"
@@ -96,22 +98,6 @@ int prg_source_folder(const char *store, const char **ret_path, struct prg_error
     return PRG_OK;
 }
 
-int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
-                    struct prg_error *err)
-{
-    if (options->files.count && options->store)
-        return prg_fail(err, PRG_INVALID, "-f and --store exclude each other");
-    if (options->files.count)
-        return open_files(options, arena, ret, err);
-    if (!options->store)
-        return prg_fail(err, PRG_INVALID, "nothing to read: give -f FILE or --store dir:PATH");
-    const char *path;
-    struct prg_catalog_options catalog = {.default_namespace = options->ns};
-    if (prg_source_folder(options->store, &path, err) != PRG_OK)
-        return err->code;
-    return prg_catalog_open(path, &catalog, ret, err);
-}
-
 // Kinds that can be planned, with the names under which users know them, as kubectl takes them.
 struct subject_kind {
     const char *group, *kind;
@@ -136,6 +122,95 @@ static const struct subject_kind *subject_kind_of(const char *name, size_t lengt
                 return &subject_kinds[i];
     return NULL;
 }
+
+// ---- a cluster ----
+
+static void warn_cluster(const char *text, void *ctx)
+{
+    (void)ctx;
+    fprintf(stderr, "warning: %s\n", text);
+}
+
+// Asks for what a plan of the service reads in any case, so that the answers arrive together.
+static void hint_service(const struct prg_cli_options *options, struct prg_store *store, const char *ns,
+                         const char *name)
+{
+    static const char group[] = "serving.kserve.io";
+    const char *config_ns = options->config_namespace ? options->config_namespace : "kserve";
+    prg_auto_arena arena = {0};
+    const char *predictor = prg_arena_printf(&arena, "%s-predictor", name);
+    prg_snapshot_hint(store, group, "InferenceService", ns, name);
+    prg_snapshot_hint(store, "", "ConfigMap", config_ns, "inferenceservice-config");
+    prg_snapshot_hint_list(store, group, "ServingRuntime", ns, NULL, NULL);
+    prg_snapshot_hint_list(store, group, "ClusterServingRuntime", NULL, NULL, NULL);
+    prg_snapshot_hint_list(store, group, "ClusterStorageContainer", NULL, NULL, NULL);
+    prg_snapshot_hint(store, "", "Namespace", NULL, ns);
+    prg_snapshot_hint(store, "", "Service", ns, predictor);
+    prg_snapshot_hint(store, "apps", "Deployment", ns, predictor);
+    prg_snapshot_hint(store, "autoscaling", "HorizontalPodAutoscaler", ns, predictor);
+    prg_snapshot_hint_list(store, "", "Pod", ns, "app", prg_arena_printf(&arena, "isvc.%s", predictor));
+}
+
+static void hint_subject(const struct prg_cli_options *options, struct prg_store *store, const char *arg)
+{
+    const char *slash = strchr(arg, '/'), *ns = options->ns ? options->ns : prg_snapshot_namespace(store);
+    const struct subject_kind *kind = slash ? subject_kind_of(arg, (size_t)(slash - arg)) : NULL;
+    if (!kind || !slash[1] || options->all_namespaces)
+        return;
+    if (strcmp(kind->kind, PRG_KIND_JOB) != 0) {
+        hint_service(options, store, ns, slash + 1);
+        return;
+    }
+    prg_snapshot_hint(store, kind->group, kind->kind, ns, slash + 1);
+    prg_snapshot_hint_list(store, "", "Pod", ns, PRG_LABEL_JOB_NAME, slash + 1);
+}
+
+static int open_cluster(const struct prg_cli_options *options, struct prg_store **ret, struct prg_error *err)
+{
+    struct prg_kube_choice choice = {.kubeconfig = options->kubeconfig, .context = options->context, .ns = options->ns};
+    struct prg_snapshot_options snapshot = {
+        .is_bulk = options->arg_count == 0,
+        .bulk_ns = options->all_namespaces ? NULL
+                   : options->ns           ? options->ns
+                                           : "",
+        .warn = warn_cluster,
+    };
+    if (prg_snapshot_open(&choice, &snapshot, ret, err) != PRG_OK)
+        return err->code == PRG_NOTFOUND && !options->kubeconfig && !options->context
+                   ? prg_wrap(err, "nothing to read: give -f FILE, --store dir:PATH, or a cluster")
+                   : (int)err->code;
+    for (int i = 0; i < options->arg_count; i++)
+        hint_subject(options, *ret, options->args[i]);
+    return PRG_OK;
+}
+
+bool prg_source_is_cluster(const struct prg_cli_options *options)
+{
+    return !options->files.count && !options->store;
+}
+
+// ---- opening ----
+
+int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
+                    struct prg_error *err)
+{
+    if (options->files.count && options->store)
+        return prg_fail(err, PRG_INVALID, "-f and --store exclude each other");
+    if (!prg_source_is_cluster(options) && (options->kubeconfig || options->context))
+        return prg_fail(err, PRG_INVALID, "%s and %s exclude each other: objects come from one place",
+                        options->store ? "--store" : "-f", options->kubeconfig ? "--kubeconfig" : "--context");
+    if (options->files.count)
+        return open_files(options, arena, ret, err);
+    if (!options->store)
+        return open_cluster(options, ret, err);
+    const char *path;
+    struct prg_catalog_options catalog = {.default_namespace = options->ns};
+    if (prg_source_folder(options->store, &path, err) != PRG_OK)
+        return err->code;
+    return prg_catalog_open(path, &catalog, ret, err);
+}
+
+// ---- subjects ----
 
 struct collecting {
     struct prg_arena *arena;
@@ -169,6 +244,31 @@ static void list_subjects(const struct prg_store *store, const char *ns, struct 
     store->reader.list(&store->reader, collecting->kind->group, collecting->kind->kind, ns, collect, collecting);
 }
 
+const char *prg_source_namespace(const struct prg_cli_options *options, const struct prg_store *store)
+{
+    return options->all_namespaces  ? NULL
+           : options->ns            ? options->ns
+           : prg_snapshot_is(store) ? prg_snapshot_namespace(store)
+                                    : NULL;
+}
+
+static int not_found(const struct prg_store *store, const struct subject_kind *kind, const char *arg, const char *ns,
+                     struct collecting *elsewhere, struct prg_error *err)
+{
+    if (prg_reader_trouble(&store->reader, err) != PRG_OK)
+        return err->code;
+    if (prg_snapshot_is(store) && !prg_snapshot_has_kind((struct prg_store *)store, kind->group, kind->kind))
+        return prg_fail(err, PRG_NOTFOUND, "%s: the server has no kind %s (%s); its CRDs have to be installed first",
+                        arg, kind->kind, kind->group);
+    if (!prg_snapshot_is(store)) // a cluster may not show other namespaces
+        list_subjects(store, NULL, elsewhere);
+    if (elsewhere->count)
+        return prg_fail(err, PRG_NOTFOUND, "%s: not in namespace %s, but in %s: give -n %s", arg, ns,
+                        elsewhere->keys[0].ns, elsewhere->keys[0].ns);
+    return prg_fail(err, PRG_NOTFOUND, "%s: no such object%s%s", arg, ns ? " in namespace " : " in any namespace",
+                    ns ? ns : "");
+}
+
 static int one_subject(const struct prg_cli_options *options, const struct prg_store *store, const char *arg,
                        struct collecting *subjects, struct prg_error *err)
 {
@@ -176,22 +276,23 @@ static int one_subject(const struct prg_cli_options *options, const struct prg_s
     struct collecting elsewhere = {.arena = subjects->arena};
     if (!slash || !slash[1])
         return prg_fail(err, PRG_INVALID, "%s: a subject is KIND/NAME, as in inferenceservice/iris", arg);
-    subjects->kind = elsewhere.kind = subject_kind_of(arg, (size_t)(slash - arg));
-    if (!subjects->kind)
+    const struct subject_kind *kind = subjects->kind = elsewhere.kind = subject_kind_of(arg, (size_t)(slash - arg));
+    if (!kind)
         return prg_fail(err, PRG_INVALID, "%s: only an inferenceservice or an incrementallearningjob can be planned",
                         arg);
-    const char *ns = options->all_namespaces ? NULL : options->ns ? options->ns : "default";
+    const char *ns = prg_source_namespace(options, store);
+    if (!ns && !options->all_namespaces)
+        ns = "default";
     size_t before = subjects->count;
     subjects->name = elsewhere.name = slash + 1;
-    list_subjects(store, ns, subjects);
-    if (subjects->count > before)
-        return PRG_OK;
-    list_subjects(store, NULL, &elsewhere);
-    if (elsewhere.count)
-        return prg_fail(err, PRG_NOTFOUND, "%s: not in namespace %s, but in %s: give -n %s", arg, ns,
-                        elsewhere.keys[0].ns, elsewhere.keys[0].ns);
-    return prg_fail(err, PRG_NOTFOUND, "%s: no such object%s%s", arg, ns ? " in namespace " : " in any namespace",
-                    ns ? ns : "");
+    if (ns) {
+        const cJSON *object = prg_reader_get(&store->reader, kind->group, kind->kind, ns, slash + 1);
+        if (object)
+            collect(object, subjects);
+    } else {
+        list_subjects(store, NULL, subjects);
+    }
+    return subjects->count > before ? PRG_OK : not_found(store, kind, arg, ns, &elsewhere, err);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -207,13 +308,16 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
         if (one_subject(options, store, options->args[i], &subjects, err) != PRG_OK)
             return err->code;
     if (options->arg_count == 0) {
+        const char *ns = prg_source_namespace(options, store);
         for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++) {
             subjects.kind = &subject_kinds[i];
-            list_subjects(store, options->all_namespaces ? NULL : options->ns, &subjects);
+            list_subjects(store, ns, &subjects);
         }
+        if (prg_reader_trouble(&store->reader, err) != PRG_OK)
+            return err->code;
         if (!subjects.count)
             return prg_fail(err, PRG_NOTFOUND, "no InferenceService or IncrementalLearningJob%s%s",
-                            options->ns ? " in namespace " : " among the objects", options->ns ? options->ns : "");
+                            ns ? " in namespace " : " among the objects", ns ? ns : "");
     }
     if (subjects.count > 1)
         qsort(subjects.keys, subjects.count, sizeof(*subjects.keys), compare_keys);

@@ -23,7 +23,7 @@ struct given {
 
 static struct prg_plan *plan_of(struct prg_arena *arena, const struct given *given)
 {
-    struct px_reader reader = {{px_get, px_list}, arena, given->objects};
+    struct px_reader reader = {{.get = px_get, .list = px_list}, arena, given->objects};
     struct prg_serving_config config;
     struct prg_error err = {0};
     prg_serving_config_parse(arena, given->configmap, &config);
