@@ -16,6 +16,7 @@
 #include "store/intent.h"
 #include "store/store_mem.h"
 #include "yaml/dump.h"
+#include "json/merge.h"
 
 // ---- reading ----
 
@@ -118,14 +119,27 @@ int prg_folder_write_object(struct prg_catalog *c, struct prg_folder_slot *slot,
     return PRG_OK;
 }
 
-int prg_folder_write_status(struct prg_catalog *c, struct prg_folder_slot *slot, const cJSON *status,
-                            struct prg_error *err)
+// Somebody may edit a status by hand while a plan is under way; that is never written over. What is left of the race is
+// the time between this look and the rename.
+static int check_unedited(const struct prg_catalog *c, const char *path, struct prg_error *err)
 {
-    struct prg_folder_content content = {0};
-    struct prg_arena *arena = &content.arena;
-    prg_auto_strbuf path = PRG_STRBUF_INIT;
-    struct prg_file_sign sign;
-    uint64_t digest;
+    const struct prg_folder_file *file = prg_map_get(&c->files, path);
+    prg_auto_strbuf full = PRG_STRBUF_INIT, text = PRG_STRBUF_INIT;
+    struct stat info;
+    prg_strbuf_printf(&full, "%s/%s", c->root, path);
+    if (stat(full.text, &info) != 0)
+        return PRG_OK; // not there, or gone: nothing to be lost
+    struct prg_file_sign sign = prg_file_sign_of(&info);
+    if (file && !file->is_racy && prg_file_sign_equal(&sign, &file->sign))
+        return PRG_OK;
+    if (file && prg_disk_read(full.text, (size_t)info.st_size + 1, &text, NULL, NULL) == PRG_OK &&
+        digest_of(&text) == file->digest)
+        return PRG_OK;
+    return prg_fail(err, PRG_CONFLICT, "%s was edited meanwhile; it is read again first", full.text);
+}
+
+static cJSON *status_document(struct prg_arena *arena, const struct prg_folder_slot *slot)
+{
     cJSON *tree = prg_json_object(arena), *meta = prg_json_ensure_object(arena, tree, "metadata");
     prg_json_set_string(arena, tree, "apiVersion", prg_json_get_text(slot->object, "apiVersion"));
     prg_json_set_string(arena, tree, "kind", slot->key.kind);
@@ -133,11 +147,33 @@ int prg_folder_write_status(struct prg_catalog *c, struct prg_folder_slot *slot,
     if (*slot->key.ns)
         prg_json_set_string(arena, meta, "namespace", slot->key.ns);
     prg_json_set_string(arena, meta, "uid", prg_meta_uid(slot->object));
-    cJSON *kept = status ? prg_json_copy(arena, status) : prg_json_object(arena);
-    prg_json_set(arena, tree, "status", kept);
-    content.status = kept;
+    return tree;
+}
+
+// Writes the status file. NULL: the file has no such member.
+static int write_status_file(struct prg_catalog *c, struct prg_folder_slot *slot, const cJSON *annotations,
+                             const cJSON *status, struct prg_error *err)
+{
+    struct prg_folder_content content = {0};
+    struct prg_arena *arena = &content.arena;
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    struct prg_file_sign sign;
+    uint64_t digest;
+    cJSON *tree = status_document(arena, slot);
+    if (prg_json_count(annotations)) {
+        cJSON *kept = prg_json_copy(arena, annotations);
+        prg_json_set(arena, prg_json_get(tree, "metadata"), "annotations", kept);
+        content.annotations = kept;
+    }
+    if (status) {
+        cJSON *kept = prg_json_copy(arena, status);
+        prg_json_set(arena, tree, "status", kept);
+        content.status = kept;
+    }
     prg_strbuf_printf(&path, "%s/%s", PRG_FOLDER_STATUS, slot->path);
-    int rc = write_tree(c, path.text, tree, &sign, &digest, err);
+    int rc = check_unedited(c, path.text, err);
+    if (rc == PRG_OK)
+        rc = write_tree(c, path.text, tree, &sign, &digest, err);
     if (rc != PRG_OK) {
         prg_folder_content_release(&content);
         return rc;
@@ -148,6 +184,14 @@ int prg_folder_write_status(struct prg_catalog *c, struct prg_folder_slot *slot,
     (void)prg_folder_slot_rebuild(c, slot);
     prg_folder_content_release(&old);
     return PRG_OK;
+}
+
+int prg_folder_write_status(struct prg_catalog *c, struct prg_folder_slot *slot, const cJSON *status,
+                            struct prg_error *err)
+{
+    prg_auto_arena arena = {0};
+    const cJSON *annotations = slot->status ? slot->status->content.annotations : NULL;
+    return write_status_file(c, slot, annotations, status ? status : prg_json_object(&arena), err);
 }
 
 static int remove_file(struct prg_catalog *c, const char *folder, const struct prg_folder_slot *slot,
@@ -310,6 +354,45 @@ static int folder_set_status(struct prg_store *store, const struct prg_key *key,
     return rc;
 }
 
+// Of a user's object only annotations can be changed; they are kept beside its status, laid over the manifest's.
+static int patch_users_object(struct prg_catalog *c, struct prg_folder_slot *slot, const cJSON *merge_patch,
+                              enum prg_write_result *ret, struct prg_error *err)
+{
+    prg_auto_arena arena = {0};
+    const cJSON *meta = prg_json_get(merge_patch, "metadata"), *change = prg_json_get(meta, "annotations"), *item;
+    const cJSON *known = slot->status ? slot->status->content.annotations : NULL;
+    const cJSON *status = slot->status ? slot->status->content.status : NULL;
+    if (!prg_json_is_object(change) || prg_json_count(merge_patch) != 1 || prg_json_count(meta) != 1)
+        return refuse_users_object(c, slot, "changed", err);
+    prg_json_each (item, change)
+        if (!prg_json_is_string(item) && !prg_json_is_null(item))
+            return prg_fail(err, PRG_INVALID, "the annotation %s must be a text, not %s", item->string,
+                            prg_json_type_name(item));
+    cJSON *wanted = prg_merge_apply(&arena, known ? known : prg_json_object(&arena), change);
+    *ret = PRG_WRITE_UNCHANGED;
+    if (prg_json_equal(prg_merge_apply(&arena, slot->object, merge_patch), slot->object))
+        return PRG_OK;
+    int rc = begin_write(c, err);
+    if (rc == PRG_OK)
+        rc = write_status_file(c, slot, wanted, status, err);
+    if (rc == PRG_OK)
+        *ret = PRG_WRITE_UPDATED;
+    return rc;
+}
+
+static int folder_patch(struct prg_store *store, const struct prg_key *key, const cJSON *merge_patch,
+                        enum prg_write_result *ret, struct prg_error *err)
+{
+    struct prg_catalog *c = (struct prg_catalog *)store;
+    struct prg_folder_slot *slot = prg_folder_slot_find(c, key);
+    prg_auto_arena arena = {0};
+    if (!slot || !slot->object)
+        return prg_fail(err, PRG_NOTFOUND, "%s does not exist", prg_key_text(&arena, key));
+    if (slot->user)
+        return patch_users_object(c, slot, merge_patch, ret, err);
+    return folder_apply(store, prg_merge_apply(&arena, slot->rendered->tree, merge_patch), ret, err);
+}
+
 static int folder_record_event(struct prg_store *store, const struct prg_key *key, const struct prg_store_event *event,
                                int64_t now_ns, struct prg_error *err)
 {
@@ -360,6 +443,7 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
         .apply = folder_apply,
         .remove = folder_remove,
         .set_status = folder_set_status,
+        .patch = folder_patch,
         .record_event = folder_record_event,
         .refresh = folder_refresh,
         .free = folder_free,

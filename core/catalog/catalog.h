@@ -10,7 +10,8 @@
 //                             for no namespace; unusual characters as %XX)
 //   PATH/.perigee/status/<group>/<Kind>/<namespace>/<name>.yaml
 //                             status of users' objects: {apiVersion, kind, metadata, status}, of which only `status`
-//                             counts. Where such a file is, it wins over the status in the manifest or rendered object
+//                             counts, and metadata.annotations, which are laid over a manifest's. Where `status` is, it
+//                             wins over the status in the manifest or rendered object
 //   PATH/.perigee/seen.ndjson when each user's object was first seen, and its generation: seen.h
 //   PATH/.perigee/events.ndjson
 //                             Events, one a line, equal ones counted: events.h
@@ -25,7 +26,8 @@
 // writers; the first writing call, or refresh, makes what was first seen lasting.
 //
 // A user's manifest wins over a rendered object of the same key. apply and remove of it are PRG_CONFLICT naming the
-// file; set_status goes to the status file.
+// file, and so is a patch of anything but annotations; annotations and set_status go to the status file. When somebody
+// has edited that file and it was not read again yet, writing it is PRG_CONFLICT: nobody's edit is lost.
 //
 // refresh
 //   - reads files whose stat has changed, and reports each object that is not what it was (own writes are not

@@ -32,7 +32,8 @@ struct prg_folder_record { // one document
 struct prg_folder_content {
     struct prg_arena arena;
     struct prg_folder_record *first, *last;
-    const cJSON *status; // PRG_SCAN_STATUS: the status, or NULL
+    const cJSON *status;      // PRG_SCAN_STATUS: the status, or NULL
+    const cJSON *annotations; // PRG_SCAN_STATUS: those laid over the manifest's, or NULL
 };
 
 struct prg_folder_file {
@@ -101,6 +102,8 @@ const char *prg_folder_place(const struct prg_catalog *c, struct prg_arena *aren
 // Writes tree as the rendered object of the slot, and shows it. content holds tree, and is taken over, on failure too.
 int prg_folder_write_object(struct prg_catalog *c, struct prg_folder_slot *slot, struct prg_folder_content *content,
                             const cJSON *tree, struct prg_error *err) PRG_MUST_USE;
+// Keeps the annotations in the file. PRG_CONFLICT: somebody edited the file since it was read; refresh, and decide
+// anew.
 int prg_folder_write_status(struct prg_catalog *c, struct prg_folder_slot *slot, const cJSON *status,
                             struct prg_error *err) PRG_MUST_USE;
 // Removes the rendered object of the slot from disk and from the slot, with its status file when nothing else is left.

@@ -153,6 +153,18 @@ static void set_missing_text(struct prg_arena *arena, cJSON *object, const char 
         prg_json_set_string(arena, object, key, text);
 }
 
+// The annotations of the status file over those of the manifest.
+static void lay_annotations(struct prg_arena *arena, const struct prg_folder_slot *slot, cJSON *meta)
+{
+    const cJSON *added = slot->status ? slot->status->content.annotations : NULL, *item;
+    if (!added)
+        return;
+    cJSON *all = reference_members(arena, prg_json_get(meta, "annotations"), "", "");
+    prg_json_each (item, added)
+        prg_json_set(arena, all, item->string, prg_json_reference(arena, item));
+    prg_json_set(arena, meta, "annotations", all);
+}
+
 // A manifest with what an API server would have added.
 static const cJSON *compose_user(struct prg_catalog *c, struct prg_folder_slot *slot)
 {
@@ -168,6 +180,7 @@ static const cJSON *compose_user(struct prg_catalog *c, struct prg_folder_slot *
     set_missing_text(arena, meta, "creationTimestamp", seen.created);
     if (prg_json_get(tree, "spec") && !prg_json_is_number(prg_json_get(meta, "generation")))
         prg_json_set_int(arena, meta, "generation", seen.generation);
+    lay_annotations(arena, slot, meta);
     prg_json_set(arena, object, "metadata", meta);
     if (status)
         prg_json_set(arena, object, "status", prg_json_reference(arena, status));

@@ -195,6 +195,22 @@ static int load_object(struct change *change, const char *shown, const struct pr
     return PRG_OK;
 }
 
+static int load_annotations(struct change *change, const char *shown, const cJSON *annotations, struct prg_error *err)
+{
+    const cJSON *item;
+    if (!annotations || prg_json_is_null(annotations))
+        return PRG_OK;
+    if (!prg_json_is_object(annotations))
+        return prg_fail(err, PRG_INVALID, "%s:%u: /metadata/annotations must be an object, not %s", shown,
+                        prg_json_position(annotations).line, prg_json_type_name(annotations));
+    prg_json_each (item, annotations)
+        if (!prg_json_is_string(item))
+            return prg_fail(err, PRG_INVALID, "%s:%u: the annotation %s must be a text, not %s", shown,
+                            prg_json_position(item).line, item->string, prg_json_type_name(item));
+    change->fresh.annotations = annotations->child ? annotations : NULL;
+    return PRG_OK;
+}
+
 static int load_status(struct change *change, const char *shown, const struct prg_strbuf *text, struct prg_error *err)
 {
     const cJSON *tree;
@@ -209,7 +225,7 @@ static int load_status(struct change *change, const char *shown, const struct pr
         return prg_fail(err, PRG_INVALID, "%s:%u: /status must be an object, not %s", shown,
                         prg_json_position(status).line, prg_json_type_name(status));
     change->fresh.status = prg_json_is_object(status) ? status : NULL;
-    return PRG_OK;
+    return load_annotations(change, shown, prg_json_at(tree, "metadata", "annotations"), err);
 }
 
 static int load(const struct prg_catalog *c, struct change *change, const char *shown, const struct prg_strbuf *text,

@@ -463,6 +463,99 @@ static void torn_and_foreign_lines_do_no_harm(void **state)
     assert_int_equal(event_count(f), 1);
 }
 
+// ---- annotations of manifests ----
+
+static int try_patch(struct folder *f, const char *patch, enum prg_write_result *ret)
+{
+    f->err = (struct prg_error){0};
+    return f->store->ops->patch(f->store, &key_a, json_of(&f->arena, patch), ret, &f->err);
+}
+
+static void annotations_of_a_manifest_are_kept_beside_its_status(void **state)
+{
+    struct folder *f = *state;
+    enum prg_write_result result;
+    write_file(f, "a.yaml", WIDGET("a") "  annotations: {theirs: x, both: theirs}\nspec: {size: 1}\n");
+    open_folder(f);
+    const char *before = file_text(f, "a.yaml");
+    assert_ok(try_patch(f, "{'metadata': {'annotations': {'ours': 'y', 'both': 'ours'}}}", &result), &f->err);
+    assert_int_equal(result, PRG_WRITE_UPDATED);
+    assert_json_text(&f->arena, prg_meta_annotations(get_widget(f, "a")),
+                     "{'theirs': 'x', 'both': 'ours', 'ours': 'y'}");
+    assert_null(prg_json_get(get_widget(f, "a"), "status"));
+    assert_int_equal(set_status(f, &key_a, "{'ready': true}"), PRG_WRITE_UPDATED);
+    assert_ok(try_patch(f, "{'metadata': {'annotations': {'ours': null}}}", &result), &f->err);
+    assert_string_equal(file_text(f, "a.yaml"), before);
+    open_folder(f); // from disk
+    assert_json_text(&f->arena, prg_meta_annotations(get_widget(f, "a")), "{'theirs': 'x', 'both': 'ours'}");
+    assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{'ready': true}");
+    struct stat info = info_of(f, STATUS "a.yaml");
+    assert_ok(try_patch(f, "{'metadata': {'annotations': {'both': 'ours'}}}", &result), &f->err);
+    assert_int_equal(result, PRG_WRITE_UNCHANGED);
+    struct stat later = info_of(f, STATUS "a.yaml");
+    assert_same_file(&info, &later);
+}
+
+static void a_patch_of_a_manifest_beyond_annotations_is_refused(void **state)
+{
+    static const char *const patches[] = {"{'spec': {'size': 2}}", "{'metadata': {'labels': {'a': 'b'}}}",
+                                          "{'metadata': {'annotations': {'a': 'b'}}, 'spec': {}}",
+                                          "{'metadata': {'annotations': 'b'}}", "{}"};
+    struct folder *f = *state;
+    enum prg_write_result result;
+    write_file(f, "a.yaml", WIDGET("a") "spec: {size: 1}\n");
+    open_folder(f);
+    for (size_t i = 0; i < PRG_COUNT(patches); i++) {
+        assert_int_equal(try_patch(f, patches[i], &result), PRG_CONFLICT);
+        assert_error_has(&f->err, "a.yaml:1");
+    }
+    assert_int_equal(try_patch(f, "{'metadata': {'annotations': {'a': 5}}}", &result), PRG_INVALID);
+    assert_false(has_file(f, STATUS "a.yaml"));
+}
+
+static void a_rendered_object_is_patched_as_a_whole(void **state)
+{
+    struct folder *f = *state;
+    enum prg_write_result result;
+    open_folder(f);
+    apply(f, RENDERED("a") "spec: {size: 1, colour: red}\n");
+    assert_ok(try_patch(f, "{'spec': {'colour': null, 'size': 2}}", &result), &f->err);
+    assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "spec"), "{'size': 2}");
+}
+
+static void a_status_edited_by_hand_is_never_written_over(void **state)
+{
+    struct folder *f = *state;
+    enum prg_write_result result;
+    const char *edited = WIDGET("a") "  namespace: default\nstatus: {byHand: true}\n";
+    write_file(f, "a.yaml", WIDGET("a") "spec: {size: 1}\n");
+    open_folder(f);
+    set_status(f, &key_a, "{'round': 1}");
+    write_file(f, STATUS "a.yaml", edited);
+    f->err = (struct prg_error){0};
+    assert_int_equal(f->store->ops->set_status(f->store, &key_a, json_of(&f->arena, "{'round': 2}"), &result, &f->err),
+                     PRG_CONFLICT);
+    assert_error_has(&f->err, "edited meanwhile");
+    assert_int_equal(try_patch(f, "{'metadata': {'annotations': {'a': 'b'}}}", &result), PRG_CONFLICT);
+    assert_string_equal(file_text(f, STATUS "a.yaml"), edited);
+    refresh(f);
+    assert_json_text(&f->arena, prg_json_get(get_widget(f, "a"), "status"), "{'byHand': true}");
+    assert_int_equal(set_status(f, &key_a, "{'round': 2}"), PRG_WRITE_UPDATED);
+}
+
+static void annotations_by_hand_must_be_texts(void **state)
+{
+    struct folder *f = *state;
+    write_file(f, "a.yaml", WIDGET("a") "spec: {size: 1}\n");
+    open_folder(f);
+    write_file(f, STATUS "a.yaml", WIDGET("a") "  annotations: {size: 5}\nstatus: {}\n");
+    refresh(f);
+    assert_non_null(strstr(f->problems.text, "the annotation size must be a text, not number"));
+    write_file(f, STATUS "a.yaml", WIDGET("a") "  annotations: {size: '5'}\n");
+    refresh(f);
+    assert_string_equal(prg_meta_annotation(get_widget(f, "a"), "size"), "5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +581,11 @@ int main(void)
         FOLDER_TEST(of_many_small_events_the_last_thousand_are_kept),
         FOLDER_TEST(counts_in_a_large_file_wait_for_the_next_refresh),
         FOLDER_TEST(torn_and_foreign_lines_do_no_harm),
+        FOLDER_TEST(annotations_of_a_manifest_are_kept_beside_its_status),
+        FOLDER_TEST(a_patch_of_a_manifest_beyond_annotations_is_refused),
+        FOLDER_TEST(a_rendered_object_is_patched_as_a_whole),
+        FOLDER_TEST(a_status_edited_by_hand_is_never_written_over),
+        FOLDER_TEST(annotations_by_hand_must_be_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
