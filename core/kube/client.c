@@ -123,7 +123,21 @@ static const cJSON *find_condition(const cJSON *conditions, const char *type)
     return NULL;
 }
 
-// Ours and the others', in the order of the stored list, new ones behind. NULL when neither has any.
+// A list in which types come again is a history (as of Sedna's jobs), not one condition for each type.
+static bool is_history(const cJSON *conditions)
+{
+    const cJSON *condition;
+    prg_json_each (condition, conditions) {
+        const char *type = prg_json_get_text(condition, "type");
+        for (const cJSON *later = condition->next; later; later = later->next)
+            if (prg_text_equal(prg_json_get_text(later, "type"), type))
+                return true;
+    }
+    return false;
+}
+
+// Ours and the others', in the order of the stored list, new ones behind; a history is ours as a whole. NULL when
+// neither has any.
 static cJSON *merge_conditions(struct prg_arena *arena, const cJSON *stored, const cJSON *status,
                                const char *const *owned)
 {
@@ -131,6 +145,8 @@ static cJSON *merge_conditions(struct prg_arena *arena, const cJSON *stored, con
     cJSON *merged = prg_json_array(arena);
     if (!before && !ours)
         return NULL;
+    if (ours && (is_history(before) || is_history(ours)))
+        return prg_json_copy(arena, ours);
     prg_json_each (condition, before) {
         const char *type = prg_json_get_text(condition, "type");
         const cJSON *mine = find_condition(ours, type);

@@ -480,6 +480,17 @@ static void a_status_patch_holds_only_what_changes(void **state)
     patch_is(f, "{'a':1}", "{'a':1}", NULL, NULL);
 }
 
+static void a_history_of_conditions_is_replaced_as_a_whole(void **state)
+{
+    struct fixture *f = *state;
+    const char *before = "{'conditions':[{'type':'Waiting','n':1},{'type':'Ready','n':2}]}";
+    const char *again = "{'conditions':[{'type':'Waiting','n':1},{'type':'Ready','n':2},{'type':'Waiting','n':3}]}";
+    patch_is(f, before, again, NULL, again);
+    patch_is(f, again, "{'conditions':[{'type':'Ready','n':2},{'type':'Waiting','n':3}]}", NULL,
+             "{'conditions':[{'type':'Ready','n':2},{'type':'Waiting','n':3}]}");
+    patch_is(f, again, again, NULL, NULL);
+}
+
 static void conditions_of_others_stay(void **state)
 {
     static const char *const owned[] = {"Ready", "Old", NULL};
@@ -578,6 +589,7 @@ int main(void)
         TEST(a_halt_ends_all_writes_at_once),
         TEST(a_write_may_be_cancelled),
         TEST(a_status_patch_holds_only_what_changes),
+        TEST(a_history_of_conditions_is_replaced_as_a_whole),
         TEST(conditions_of_others_stay),
         TEST(a_status_is_written_for_the_version_that_was_read),
         TEST(a_deletion_names_the_object_that_it_means),
