@@ -70,6 +70,24 @@ struct prg_set_layer *prg_set_layer_shipped(const struct prg_set_manifest *manif
     return layer;
 }
 
+static void keep_texts(struct prg_set_layer *layer, const struct prg_vec *texts);
+
+struct prg_set_layer *prg_set_layer_shipped_texts(const struct prg_vec *texts, const struct prg_set_manifest *manifest,
+                                                  const struct prg_policy_limits *limits, struct prg_report *report)
+{
+    struct prg_set_layer *layer = layer_new();
+    keep_texts(layer, texts);
+    for (size_t i = 0; i < layer->text_count; i++) {
+        const struct prg_policy_text *text = &layer->texts[i];
+        const char *name = prg_arena_strndup(&layer->arena, text->name, strlen(text->name) - strlen(".lua"));
+        const struct prg_contract *contract = prg_contract_by_name(name);
+        struct prg_builtin builtin = {name, text->text, text->length};
+        if (contract)
+            load_builtin(layer, &builtin, contract, limits, manifest, report);
+    }
+    return layer;
+}
+
 // ---- files of a set ----
 
 // The policy that decides with the file `name`: by `use`, else by its own name unless another file is used for that.

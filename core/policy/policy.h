@@ -31,6 +31,7 @@ struct prg_policy_options {
     struct prg_policy_limits limits;
     void (*report)(const char *text, void *ctx); // each error of the set, "file:line:column: what"; may be NULL
     void *report_ctx;
+    const struct prg_vec *shipped; // in place of the shipped files, as texts; NULL: those of this program
     bool without_specs; // leave the specs of the set unasked: the caller runs them (perigee test, perigee check)
 };
 

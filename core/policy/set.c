@@ -143,7 +143,10 @@ int prg_policy_set_load(const struct prg_policy_options *options, struct prg_pol
         layers[PRG_LAYER_SET] = prg_set_layer_ref(options->base->layers[PRG_LAYER_SET]);
         layers[PRG_LAYER_SHIPPED] = prg_set_layer_ref(options->base->layers[PRG_LAYER_SHIPPED]);
     } else {
-        layers[PRG_LAYER_SHIPPED] = prg_set_layer_shipped(&layers[own]->manifest, &options->limits, &report);
+        const struct prg_set_manifest *manifest = &layers[own]->manifest;
+        layers[PRG_LAYER_SHIPPED] =
+            options->shipped ? prg_set_layer_shipped_texts(options->shipped, manifest, &options->limits, &report)
+                             : prg_set_layer_shipped(manifest, &options->limits, &report);
     }
     struct prg_policy_set *set = compose(layers, &report);
     if (!report.count && !options->without_specs)

@@ -60,6 +60,9 @@ struct prg_set_layer *prg_set_layer_load(const struct prg_vec *texts, uint32_t a
 // The shipped files, with the limits of the set's manifest.
 struct prg_set_layer *prg_set_layer_shipped(const struct prg_set_manifest *manifest,
                                             const struct prg_policy_limits *limits, struct prg_report *report);
+// The same of texts: what was shipped with another version.
+struct prg_set_layer *prg_set_layer_shipped_texts(const struct prg_vec *texts, const struct prg_set_manifest *manifest,
+                                                  const struct prg_policy_limits *limits, struct prg_report *report);
 struct prg_set_layer *prg_set_layer_ref(struct prg_set_layer *layer); // NULL is fine
 void prg_set_layer_unref(struct prg_set_layer *layer);                // NULL is fine
 
