@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "learning/names.h"
-#include "learning/plan.h"
+#include "object/meta.h"
 
 static const char config_map_name[] = "inferenceservice-config";
 
@@ -15,7 +15,7 @@ struct prg_planner {
     struct prg_policy_set *policies;
     struct prg_map of_namespaces; // namespace -> struct prg_policy_set *, for those with one of their own
     const struct prg_compat *compat;
-    char *config_namespace;
+    char *config_namespace, *lc_server; // lc_server may be NULL
     struct prg_arena config_arena;
     struct prg_serving_config config;
 };
@@ -44,6 +44,7 @@ void prg_planner_free(struct prg_planner *planner)
     prg_policy_set_unref(planner->policies);
     prg_arena_release(&planner->config_arena);
     free(planner->config_namespace);
+    free(planner->lc_server);
     free(planner);
 }
 
@@ -93,11 +94,32 @@ bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_k
            strcmp(key->ns, planner->config_namespace) == 0;
 }
 
-static int plan_job(struct prg_policy_set *policies, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
-                    uint64_t seed, struct prg_plan *plan, struct prg_error *err)
+void prg_planner_set_lc_server(struct prg_planner *planner, const char *url)
 {
-    struct prg_learning_input in = {.job = job, .store = store, .now_ns = now_ns, .seed = seed};
-    return prg_learning_plan(&in, prg_policy_set_decider(policies), plan, NULL, err);
+    free(planner->lc_server);
+    planner->lc_server = url ? prg_xstrdup(url) : NULL;
+}
+
+const char *prg_planner_lc_server(const struct prg_planner *planner)
+{
+    return planner->lc_server;
+}
+
+const struct prg_decider *prg_planner_decider(const struct prg_planner *planner, const char *ns)
+{
+    return prg_policy_set_decider(policies_of(planner, ns));
+}
+
+int prg_planner_plan_job(struct prg_planner *planner, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
+                         uint64_t seed, struct prg_plan *plan, struct prg_learning_steps *ret_steps,
+                         struct prg_error *err)
+{
+    struct prg_policy_set *policies = policies_of(planner, prg_meta_namespace(job));
+    struct prg_learning_input in = {
+        .job = job, .store = store, .lc_server = planner->lc_server, .now_ns = now_ns, .seed = seed};
+    int rc = prg_learning_plan(&in, prg_policy_set_decider(policies), plan, ret_steps, err);
+    plan->policy_revision = prg_arena_strdup(plan->arena, prg_policy_set_revision(policies)); // it may outlive the set
+    return rc == PRG_OK ? prg_reader_trouble(store, err) : rc;
 }
 
 static int plan_service(const struct prg_planner *planner, struct prg_policy_set *policies,
@@ -124,7 +146,7 @@ int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store
     struct prg_policy_set *policies = policies_of(planner, key->ns);
     plan->policy_revision = prg_arena_strdup(plan->arena, prg_policy_set_revision(policies)); // it may outlive the set
     int rc = strcmp(key->kind, PRG_KIND_JOB) == 0
-                 ? plan_job(policies, store, subject, now_ns, seed, plan, err)
+                 ? prg_planner_plan_job(planner, store, subject, now_ns, seed, plan, NULL, err)
                  : plan_service(planner, policies, store, subject, now_ns, seed, plan, err);
     if (rc == PRG_OK)
         rc = prg_reader_trouble(store, err); // a plan on half of the objects is none

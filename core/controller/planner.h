@@ -2,6 +2,7 @@
 // planner.h: everything of a plan but the object: one policy set, one parsed configuration, one compatibility mode.
 // What `plan` and the controller share.
 #pragma once
+#include "learning/plan.h"
 #include "policy/policy.h"
 #include "serving/plan.h"
 
@@ -15,7 +16,9 @@ void prg_planner_free(struct prg_planner *planner); // NULL is fine
 void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set *policies); // takes a reference
 // Another set for the objects of one namespace; NULL: it has none of its own. Takes a reference.
 void prg_planner_set_namespace_policies(struct prg_planner *planner, const char *ns, struct prg_policy_set *policies);
-const char *prg_planner_revision(const struct prg_planner *planner);                         // of its policy set
+// LC_SERVER of the workers of learning jobs; NULL: the default. Copied.
+void prg_planner_set_lc_server(struct prg_planner *planner, const char *url);
+const char *prg_planner_revision(const struct prg_planner *planner); // of its policy set
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
 // The configuration as policies see it (perigee.config).
@@ -25,3 +28,10 @@ bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_k
 // Plans the InferenceService or IncrementalLearningJob key. PRG_NOTFOUND when the store has no such object.
 int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
                      int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err) PRG_MUST_USE;
+// The same for a learning job at hand, with its steps for a driver.
+int prg_planner_plan_job(struct prg_planner *planner, const struct prg_reader *store, const cJSON *job, int64_t now_ns,
+                         uint64_t seed, struct prg_plan *plan, struct prg_learning_steps *ret_steps,
+                         struct prg_error *err) PRG_MUST_USE;
+// What that plan is made of: for whoever asks the policies about a job otherwise. Borrowed until the sets change.
+const struct prg_decider *prg_planner_decider(const struct prg_planner *planner, const char *ns);
+const char *prg_planner_lc_server(const struct prg_planner *planner); // or NULL
