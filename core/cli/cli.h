@@ -15,7 +15,7 @@ struct prg_cli_options {   // every option of every command; a command's table s
     struct prg_vec limits; // const char *, "steps=N"
     const char *store, *policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
-    const char *random, *faults, *rounds;
+    const char *random, *faults, *rounds, *object;
     const char *kubeconfig, *context, *replay, *record;
     bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals,
         spread, all_results;
@@ -104,6 +104,9 @@ struct prg_settings {
 // PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
 int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,
                       struct prg_error *err) PRG_MUST_USE;
+// --now (else the wall clock) and --seed (else 1).
+int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_now_ns, uint64_t *ret_seed,
+                           struct prg_error *err) PRG_MUST_USE;
 
 // ---- sources ----
 // The store named by -f or --store, else the cluster of the kubeconfig, for reading. With -f every object of a kind with

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // cmd_plan.c: `perigee plan`: prints what would be made, writes nothing.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,25 +38,9 @@ static enum format format_of(const char *text)
     return FORMAT_TABLE;
 }
 
-static int read_clock_and_seed(struct session *session, struct prg_error *err)
-{
-    const char *now = session->options->now, *seed = session->options->seed;
-    session->now_ns = prg_clock_wall_ns();
-    if (now && !prg_clock_parse(now, &session->now_ns))
-        return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", now);
-    if (seed) {
-        char *end;
-        errno = 0;
-        session->seed = strtoull(seed, &end, 10);
-        if (errno || *end || end == seed || seed[0] == '-')
-            return prg_fail(err, PRG_INVALID, "--seed %s: a whole number from 0 to 2^64 - 1", seed);
-    }
-    return PRG_OK;
-}
-
 static int open_session(struct session *session, struct prg_error *err)
 {
-    int rc = read_clock_and_seed(session, err);
+    int rc = prg_cli_clock_and_seed(session->options, &session->now_ns, &session->seed, err);
     if (rc == PRG_OK)
         rc = prg_settings_load(session->options, &session->settings, err);
     if (rc != PRG_OK)
@@ -250,7 +233,7 @@ static int plan_all(struct session *session, struct prg_error *err)
 
 static int run(struct prg_cli_options *options)
 {
-    struct session session = {.options = options, .out = PRG_STRBUF_INIT, .seed = 1};
+    struct session session = {.options = options, .out = PRG_STRBUF_INIT};
     struct prg_error err = {0};
     session.format = format_of(options->output);
     prg_arena_init(&session.arena);

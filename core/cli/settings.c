@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "yaml/load.h"
 
@@ -164,4 +165,22 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
     if (rc != PRG_OK)
         prg_arena_release(&ret->arena);
     return rc;
+}
+
+int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_now_ns, uint64_t *ret_seed,
+                           struct prg_error *err)
+{
+    const char *now = options->now, *seed = options->seed;
+    *ret_now_ns = prg_clock_wall_ns();
+    *ret_seed = 1;
+    if (now && !prg_clock_parse(now, ret_now_ns))
+        return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", now);
+    if (seed) {
+        char *end;
+        errno = 0;
+        *ret_seed = strtoull(seed, &end, 10);
+        if (errno || *end || end == seed || seed[0] == '-')
+            return prg_fail(err, PRG_INVALID, "--seed %s: a whole number from 0 to 2^64 - 1", seed);
+    }
+    return PRG_OK;
 }

@@ -35,10 +35,16 @@ local MODULES = {
     },
   },
   {
+    name = "explain",
+    uses = {
+      "base", "json", "yaml", "object", "plan", "store", "policy", "serving", "learning", "controller",
+    },
+  },
+  {
     name = "cli",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
-      "kube", "httpd", "ops", "edge", "controller", "simulate",
+      "kube", "httpd", "ops", "edge", "controller", "explain", "simulate",
     },
   },
 }
