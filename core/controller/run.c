@@ -310,7 +310,8 @@ int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
         prg_map_init(&run.watchers);
         run.planner = prg_planner_new(prg_policy_life_active(run.policies), options->compat, options->config_namespace);
         prg_planner_load_config(run.planner, &run.store->reader);
-        run.serving = prg_serving_loop_new(run.store, run.planner, options->report, options->ctx);
+        struct prg_serving_loop_options serving = {.report = options->report, .ctx = options->ctx};
+        run.serving = prg_serving_loop_new(run.store, run.planner, &serving);
         prg_serving_loop_enqueue_all(run.serving, now_ms());
         if (options->once)
             run_once(&run);

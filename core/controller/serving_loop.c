@@ -6,36 +6,67 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/vec.h"
+#include "controller/freshness.h"
 #include "controller/workqueue.h"
 #include "object/meta.h"
 
 static const char serving_group[] = "serving.kserve.io";
 
+#define SLOWLY_MS 60000 // after what nothing that we do will change soon
+
+// Services woken by a change that concerns many: so many at once, the others one after the other.
+#define BURST 100
+#define BURST_STEP_MS 10
+
 struct prg_serving_loop {
     struct prg_store *store;
     struct prg_planner *planner;
-    prg_reconcile_fn report;
-    void *report_ctx;
+    struct prg_serving_loop_options options;
     struct prg_workqueue *queue;
-    struct prg_map told; // queue key -> uint64_t * (heap): digest of the Events last seen in its plan
+    struct prg_freshness *freshness;
+    struct prg_map open;  // queue key -> struct work
+    struct prg_vec ended; // struct work, still in open
+    struct prg_map told;  // queue key -> uint64_t * (heap): digest of the Events last seen in its plan
     struct prg_map
         owners;      // key text of a rendered object -> queue key of its service (heap): who to ask when it vanishes
     uint64_t now_ms; // of the call under way
+    int64_t wall_ns; // of the last one
+    bool is_running; // within prg_serving_loop_run
+};
+
+struct work { // one reconcile
+    struct prg_serving_loop *loop;
+    char *queue_key;
+    struct prg_reconcile *reconcile;
+    struct prg_error err; // of the plan, which then has no writes
+    bool has_no_plan;
 };
 
 struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct prg_planner *planner,
-                                              prg_reconcile_fn report, void *ctx)
+                                              const struct prg_serving_loop_options *options)
 {
     struct prg_backoff backoff = {.base_ms = 5, .max_ms = 1000 * 1000}; // client-go's per-item limiter
     struct prg_serving_loop *loop = prg_xcalloc(1, sizeof(*loop));
     loop->store = store;
     loop->planner = planner;
-    loop->report = report;
-    loop->report_ctx = ctx;
+    loop->options = *options;
+    if (!loop->options.workers)
+        loop->options.workers = 1;
     loop->queue = prg_workqueue_new(&backoff);
+    loop->freshness = prg_freshness_new();
     prg_map_init(&loop->owners);
     prg_map_init(&loop->told);
+    prg_map_init(&loop->open);
+    prg_vec_init(&loop->ended);
     return loop;
+}
+
+static void work_free(struct work *work)
+{
+    prg_reconcile_free(work->reconcile);
+    free(work->queue_key);
+    free(work);
 }
 
 void prg_serving_loop_free(struct prg_serving_loop *loop)
@@ -43,12 +74,17 @@ void prg_serving_loop_free(struct prg_serving_loop *loop)
     const struct prg_map_entry *entry;
     if (!loop)
         return;
+    for (size_t i = 0; (entry = prg_map_next(&loop->open, &i));)
+        work_free(entry->value);
+    prg_map_release(&loop->open);
+    prg_vec_release(&loop->ended);
     for (size_t i = 0; (entry = prg_map_next(&loop->owners, &i));)
         free(entry->value);
     prg_map_release(&loop->owners);
     for (size_t i = 0; (entry = prg_map_next(&loop->told, &i));)
         free(entry->value);
     prg_map_release(&loop->told);
+    prg_freshness_free(loop->freshness);
     prg_workqueue_free(loop->queue);
     free(loop);
 }
@@ -62,20 +98,45 @@ static void enqueue(struct prg_serving_loop *loop, const char *ns, const char *n
     prg_workqueue_add(loop->queue, prg_arena_printf(&arena, "%s/%s", ns, name), loop->now_ms);
 }
 
-static void enqueue_service(const cJSON *service, void *ctx)
+struct waking {
+    struct prg_serving_loop *loop;
+    size_t count;
+    bool is_slow;        // beyond a burst one after the other
+    const char *runtime; // only services that may use it; NULL: all
+};
+
+// A service that names its runtime does not care about others.
+static bool may_use(const cJSON *service, const char *runtime)
 {
-    enqueue(ctx, prg_meta_namespace(service), prg_meta_name(service));
+    const char *named = prg_json_get_text(prg_json_at(service, "spec", "predictor", "model"), "runtime");
+    return !runtime || !named || !*named || strcmp(named, runtime) == 0;
 }
 
-static void enqueue_services(struct prg_serving_loop *loop, const char *ns)
+static void enqueue_service(const cJSON *service, void *ctx)
 {
-    loop->store->reader.list(&loop->store->reader, serving_group, "InferenceService", ns, enqueue_service, loop);
+    struct waking *waking = ctx;
+    struct prg_serving_loop *loop = waking->loop;
+    prg_auto_arena arena = {0};
+    if (!may_use(service, waking->runtime))
+        return;
+    size_t late = waking->is_slow && waking->count >= BURST ? waking->count - BURST + 1 : 0;
+    waking->count++;
+    prg_workqueue_add_after(loop->queue,
+                            prg_arena_printf(&arena, "%s/%s", prg_meta_namespace(service), prg_meta_name(service)),
+                            loop->now_ms, late * BURST_STEP_MS);
+}
+
+static void enqueue_services(const char *ns, struct waking *waking)
+{
+    const struct prg_reader *reader = &waking->loop->store->reader;
+    reader->list(reader, serving_group, "InferenceService", ns, enqueue_service, waking);
 }
 
 void prg_serving_loop_enqueue_all(struct prg_serving_loop *loop, uint64_t now_ms)
 {
+    struct waking waking = {.loop = loop};
     loop->now_ms = now_ms;
-    enqueue_services(loop, NULL);
+    enqueue_services(NULL, &waking);
 }
 
 // Kinds whose change may change the plan of any service of a namespace (or of all, when they have none).
@@ -131,217 +192,226 @@ static void enqueue_owner(struct prg_serving_loop *loop, const struct prg_key *k
         free(prg_map_remove(&loop->owners, text));
 }
 
+static void enqueue_namespace(struct prg_serving_loop *loop, const struct prg_key *key)
+{
+    bool is_runtime = strcmp(key->kind, "ServingRuntime") == 0 || strcmp(key->kind, "ClusterServingRuntime") == 0;
+    struct waking waking = {.loop = loop, .is_slow = true, .runtime = is_runtime ? key->name : NULL};
+    // A Namespace is cluster-scoped and concerns the services in it.
+    enqueue_services(strcmp(key->kind, "Namespace") == 0 ? key->name : *key->ns ? key->ns : NULL, &waking);
+}
+
 void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_key *key, uint64_t now_ms)
 {
     loop->now_ms = now_ms;
     if (strcmp(key->kind, "InferenceService") == 0 && strcmp(key->group, serving_group) == 0) {
         enqueue(loop, key->ns, key->name);
     } else if (prg_planner_is_config(loop->planner, key)) {
+        struct waking waking = {.loop = loop, .is_slow = true};
         prg_planner_load_config(loop->planner, &loop->store->reader);
-        enqueue_services(loop, NULL);
+        enqueue_services(NULL, &waking);
     } else if (concerns_namespace(key)) {
-        // A Namespace is cluster-scoped and concerns the services in it.
-        const char *ns = strcmp(key->kind, "Namespace") == 0 ? key->name : key->ns[0] ? key->ns : NULL;
-        enqueue_services(loop, ns);
+        enqueue_namespace(loop, key);
     } else {
         enqueue_owner(loop, key);
     }
 }
 
-// ---- applying ----
+// ---- one reconcile ----
 
-struct applying {
-    struct prg_serving_loop *loop;
-    struct prg_arena *arena;
-    const char *queue_key;
-    struct prg_reconcile_report *report;
-    int64_t wall_ns;
-};
-
-static void count(struct prg_reconcile_report *report, enum prg_write_result result)
+static void remember_owner(struct work *work, const struct prg_key *key, struct prg_arena *arena)
 {
-    switch (result) {
-    case PRG_WRITE_CREATED:
-        report->created++;
-        break;
-    case PRG_WRITE_UPDATED:
-        report->updated++;
-        break;
-    case PRG_WRITE_DELETED:
-        report->deleted++;
-        break;
-    case PRG_WRITE_UNCHANGED:
-        report->unchanged++;
-        break;
-    case PRG_WRITE_FAILED: // reported as an error
-        break;
-    }
-}
-
-static void remember_owner(struct applying *applying, const struct prg_key *key)
-{
-    struct prg_map *owners = &applying->loop->owners;
-    const char *text = prg_key_text(applying->arena, key);
+    struct prg_map *owners = &work->loop->owners;
+    const char *text = prg_key_text(arena, key);
     const char *known = prg_map_get(owners, text);
-    if (!known || strcmp(known, applying->queue_key) != 0)
-        free(prg_map_put(owners, text, prg_xstrdup(applying->queue_key)));
+    if (!known || strcmp(known, work->queue_key) != 0)
+        free(prg_map_put(owners, text, prg_xstrdup(work->queue_key)));
 }
 
-static int apply_objects(struct applying *applying, const struct prg_plan *plan, struct prg_error *err)
+static void remember_objects(struct work *work, const struct prg_plan *plan)
 {
-    struct prg_store *store = applying->loop->store;
-    const cJSON *object;
-    prg_json_each (object, plan->objects) {
-        struct prg_key key;
-        enum prg_write_result result;
-        if (prg_key_of(applying->arena, object, &key, err) != PRG_OK)
-            return prg_wrap(err, "rendered object");
-        if (store->ops->apply(store, object, &result, err) != PRG_OK)
-            return prg_wrap(err, "apply %s", prg_key_text(applying->arena, &key));
-        count(applying->report, result);
-        remember_owner(applying, &key);
-    }
-    return PRG_OK;
-}
-
-static int delete_objects(struct applying *applying, const struct prg_plan *plan, struct prg_error *err)
-{
-    struct prg_store *store = applying->loop->store;
+    prg_auto_arena arena = {0};
     const cJSON *item;
+    prg_json_each (item, plan->objects) {
+        struct prg_key key;
+        if (prg_key_of(&arena, item, &key, NULL) == PRG_OK)
+            remember_owner(work, &key, &arena);
+    }
     prg_json_each (item, plan->deletes) {
         const char *ns = prg_json_get_text(item, "namespace");
-        struct prg_key key = {prg_api_group(applying->arena, prg_json_get_text(item, "apiVersion")),
+        struct prg_key key = {prg_api_group(&arena, prg_json_get_text(item, "apiVersion")),
                               prg_json_get_text(item, "kind"), ns ? ns : "", prg_json_get_text(item, "name")};
-        const cJSON *stored = store->reader.get(&store->reader, &key);
-        const char *uid =
-            prg_arena_strdup(applying->arena, prg_meta_uid(stored)); // the one that was planned with, no later one
-        enum prg_write_result result;
-        if (stored && store->ops->remove(store, &key, uid, &result, err) != PRG_OK)
-            return prg_wrap(err, "delete %s", prg_key_text(applying->arena, &key));
-        if (stored)
-            count(applying->report, result);
-        free(prg_map_remove(&applying->loop->owners, prg_key_text(applying->arena, &key)));
+        free(prg_map_remove(&work->loop->owners, prg_key_text(&arena, &key)));
     }
-    return PRG_OK;
-}
-
-static int record(struct applying *applying, const struct prg_store_event *event, struct prg_error *err)
-{
-    struct prg_store *store = applying->loop->store;
-    return store->ops->record_event(store, applying->report->key, event, applying->wall_ns, err);
 }
 
 // A plan says its Events each time it is made; they are recorded when something changed, or when they are others than
 // last time. After a start, without a memory of what was told, only a change counts.
-static bool are_events_news(struct applying *applying, const struct prg_plan *plan)
+static bool are_events_news(const struct prg_reconcile_report *report, void *ctx)
 {
-    struct prg_map *told = &applying->loop->told;
-    const struct prg_reconcile_report *report = applying->report;
-    uint64_t digest = prg_json_digest(plan->events), *last = prg_map_get(told, applying->queue_key);
+    const struct work *work = ctx;
+    struct prg_map *told = &work->loop->told;
+    uint64_t digest = prg_json_digest(report->plan->events), *last = prg_map_get(told, work->queue_key);
     bool is_change = report->status_changed || report->created || report->updated || report->deleted;
     bool is_other = last && *last != digest;
     if (!last) {
         last = prg_xmalloc(sizeof(*last));
-        prg_map_put(told, applying->queue_key, last);
+        prg_map_put(told, work->queue_key, last);
     }
     *last = digest;
     return is_change || is_other;
 }
 
-static int write_status(struct applying *applying, struct prg_plan *plan, struct prg_error *err)
+// As the original does for failures of its own writes.
+static const char *set_failed(struct prg_plan *plan, const struct prg_error *err, void *ctx)
 {
-    struct prg_store *store = applying->loop->store;
-    const cJSON *event, *status = prg_json_get(plan->resource, "status");
-    enum prg_write_result result;
-    if (status) {
-        if (store->ops->set_status(store, applying->report->key, status, &result, err) != PRG_OK)
-            return prg_wrap(err, "status");
-        applying->report->status_changed = result != PRG_WRITE_UNCHANGED;
-    }
-    if (!are_events_news(applying, plan))
-        return PRG_OK;
-    prg_json_each (event, plan->events) {
-        struct prg_store_event what = {prg_json_get_text(event, "type"), prg_json_get_text(event, "reason"),
-                                       prg_json_get_text(event, "message")};
-        if (record(applying, &what, err) != PRG_OK)
-            return prg_wrap(err, "event");
-    }
-    return PRG_OK;
-}
-
-// What could not be applied is told in the status, as the original does for failures of its own writes.
-static void tell_failure(struct applying *applying, struct prg_plan *plan, const struct prg_error *failure)
-{
+    static const char reason[] = "ReconcileFailed";
+    const struct work *work = ctx;
     char text[PRG_ERROR_LINE];
-    struct prg_error ignored = {0};
-    struct prg_store_event event = {"Warning", "ReconcileFailed", prg_error_text(failure, text, sizeof(text))};
-    prg_serving_plan_failed(plan, applying->wall_ns, "ReconcileFailed", text);
-    // Both may fail for the reason that the apply failed for; that one is what is reported.
-    if (write_status(applying, plan, &ignored) == PRG_OK && applying->report->status_changed)
-        (void)record(applying, &event, &ignored);
+    prg_error_text(err, text, sizeof(text));
+    prg_serving_plan_failed(plan, work->loop->wall_ns, reason, prg_arena_strdup(plan->arena, text));
+    return reason;
 }
 
-static int apply_plan(struct applying *applying, struct prg_plan *plan, struct prg_error *err)
+static void on_done(struct prg_reconcile *reconcile, void *ctx)
 {
-    int rc = PRG_OK;
-    if (plan->error_code != PRG_POLICY)
-        rc = apply_objects(applying, plan, err);
-    if (rc == PRG_OK && plan->error_code != PRG_POLICY)
-        rc = delete_objects(applying, plan, err);
-    if (rc == PRG_OK)
-        return write_status(applying, plan, err);
-    tell_failure(applying, plan, err);
-    return rc;
+    struct work *work = ctx;
+    struct prg_serving_loop *loop = work->loop;
+    (void)reconcile;
+    prg_vec_push(&loop->ended, work);
+    if (!loop->is_running && loop->options.wake)
+        loop->options.wake(loop->options.ctx);
 }
 
-static void reconcile(struct prg_serving_loop *loop, const char *queue_key, uint64_t now_ms, int64_t wall_ns)
+static int plan(struct work *work, const struct prg_key *key, const cJSON *service)
 {
-    prg_auto_arena arena;
-    prg_arena_init(&arena);
+    struct prg_serving_loop *loop = work->loop;
+    struct prg_reconcile_handler handler = {set_failed, are_events_news, on_done, work};
+    work->reconcile = prg_reconcile_new(loop->store, service, &handler);
+    struct prg_plan *made = prg_reconcile_plan(work->reconcile);
+    int rc = prg_planner_plan(loop->planner, &loop->store->reader, key, loop->wall_ns, 1, made, &work->err);
+    if (rc != PRG_OK || made->error_code == PRG_POLICY)
+        return rc;
+    remember_objects(work, made);
+    return prg_reconcile_add_plan(work->reconcile, &work->err);
+}
+
+static void forget(struct prg_serving_loop *loop, const char *queue_key)
+{
+    free(prg_map_remove(&loop->told, queue_key));
+    prg_workqueue_forget(loop->queue, queue_key);
+}
+
+// Returns whether the key is done with already: there is no such service any more.
+static bool begin(struct prg_serving_loop *loop, const char *queue_key)
+{
+    prg_auto_arena arena = {0};
+    const struct prg_reader *reader = &loop->store->reader;
     const char *slash = strchr(queue_key, '/');
     struct prg_key key = {serving_group, "InferenceService",
                           prg_arena_strndup(&arena, queue_key, (size_t)(slash - queue_key)),
                           prg_arena_strdup(&arena, slash + 1)};
-    struct prg_plan *plan = prg_plan_new(&arena);
-    struct prg_error err = {0};
-    struct prg_reconcile_report report = {.key = &key, .plan = plan};
-    struct applying applying = {loop, &arena, queue_key, &report, wall_ns};
+    const cJSON *service = reader->get(reader, &key);
+    if (!service) { // what it owned is collected by the store
+        forget(loop, queue_key);
+        return true;
+    }
+    struct work *work = prg_xcalloc(1, sizeof(*work));
+    work->loop = loop;
+    work->queue_key = prg_xstrdup(queue_key);
+    prg_map_put(&loop->open, queue_key, work);
+    work->has_no_plan = plan(work, &key, service) != PRG_OK;
+    if (work->has_no_plan)
+        on_done(work->reconcile, work);
+    else
+        prg_reconcile_start(work->reconcile, loop->wall_ns);
+    return false;
+}
 
-    int rc = prg_planner_plan(loop->planner, &loop->store->reader, &key, wall_ns, 1, plan, &err);
-    if (rc == PRG_NOTFOUND) { // gone: what it owned is collected by the store
-        free(prg_map_remove(&loop->told, queue_key));
-        prg_workqueue_forget(loop->queue, queue_key);
-        return;
-    }
-    if (rc == PRG_OK)
-        rc = apply_plan(&applying, plan, &err);
-    report.error = rc == PRG_OK ? NULL : &err;
-    // A policy that failed is asked again: after its back-off, or sooner when the set or the object changes.
-    if (rc != PRG_OK || plan->error_code == PRG_POLICY) {
-        prg_workqueue_add_failed(loop->queue, queue_key, now_ms);
+// ---- and after it ----
+
+// When to plan again though nothing happened.
+static void plan_next(struct prg_serving_loop *loop, const struct work *work, const struct prg_reconcile_report *report)
+{
+    const struct prg_plan *made = report->plan;
+    const char *key = work->queue_key;
+    if (report->error && !work->has_no_plan && report->retry == PRG_RETRY_SLOWLY) {
+        prg_workqueue_add_after(loop->queue, key, loop->now_ms,
+                                report->retry_after_ms > SLOWLY_MS ? report->retry_after_ms : SLOWLY_MS);
+    } else if (report->error && !work->has_no_plan && report->retry == PRG_RETRY_ON_CHANGE) {
+        prg_workqueue_forget(loop->queue, key);
+    } else if (report->error || made->error_code == PRG_POLICY) {
+        // A policy that failed is asked again: after its back-off, or sooner when the set or the object changes.
+        prg_workqueue_add_failed(loop->queue, key, loop->now_ms, report->retry_after_ms);
     } else {
-        prg_workqueue_forget(loop->queue, queue_key);
-        if (plan->requeue_after_ms > 0)
-            prg_workqueue_add_after(loop->queue, queue_key, now_ms, (uint64_t)plan->requeue_after_ms);
+        prg_workqueue_forget(loop->queue, key);
+        if (made->requeue_after_ms > 0)
+            prg_workqueue_add_after(loop->queue, key, loop->now_ms, (uint64_t)made->requeue_after_ms);
     }
-    if (loop->report)
-        loop->report(&report, loop->report_ctx);
+}
+
+static void end(struct prg_serving_loop *loop, struct work *work)
+{
+    struct prg_reconcile_report report = *prg_reconcile_report(work->reconcile);
+    if (work->has_no_plan)
+        report.error = &work->err;
+    prg_freshness_note(loop->freshness, work->queue_key, work->reconcile, loop->now_ms);
+    plan_next(loop, work, &report);
+    if (loop->options.report)
+        loop->options.report(&report, loop->options.ctx);
+    prg_map_remove(&loop->open, work->queue_key);
+    prg_workqueue_done(loop->queue, work->queue_key, loop->now_ms);
+    work_free(work);
+}
+
+static size_t end_all(struct prg_serving_loop *loop)
+{
+    size_t count = loop->ended.count;
+    for (size_t i = 0; i < count; i++)
+        end(loop, loop->ended.items[i]);
+    loop->ended.count = 0;
+    return count;
+}
+
+// Takes a key that is due, unless all hands are full. Returns how many were done with at once, or -1: none was taken.
+static int take(struct prg_serving_loop *loop)
+{
+    const char *key = loop->open.count < loop->options.workers ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
+    if (!key)
+        return -1;
+    uint64_t wait_ms = prg_freshness_wait_ms(loop->freshness, key, &loop->store->reader, loop->now_ms);
+    if (wait_ms) // a change of what is awaited wakes it sooner
+        prg_workqueue_add_after(loop->queue, key, loop->now_ms, wait_ms);
+    else if (!begin(loop, key))
+        return 0;
+    prg_workqueue_done(loop->queue, key, loop->now_ms);
+    return wait_ms ? 0 : 1;
 }
 
 size_t prg_serving_loop_run(struct prg_serving_loop *loop, uint64_t now_ms, int64_t wall_ns)
 {
-    const char *key;
     size_t reconciled = 0;
+    int taken;
     loop->now_ms = now_ms;
-    while ((key = prg_workqueue_take(loop->queue, now_ms))) {
-        reconcile(loop, key, now_ms, wall_ns);
-        prg_workqueue_done(loop->queue, key, now_ms);
-        reconciled++;
-    }
+    loop->wall_ns = wall_ns;
+    loop->is_running = true;
+    do {
+        reconciled += end_all(loop);
+        while ((taken = take(loop)) >= 0)
+            reconciled += (size_t)taken;
+        prg_store_deliver(loop->store);
+    } while (loop->ended.count);
+    loop->is_running = false;
     return reconciled;
 }
 
 int64_t prg_serving_loop_next_ms(const struct prg_serving_loop *loop, uint64_t now_ms)
 {
-    return prg_workqueue_next_ms(loop->queue, now_ms);
+    if (loop->ended.count)
+        return 0;
+    return loop->open.count < loop->options.workers ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+}
+
+size_t prg_serving_loop_open(const struct prg_serving_loop *loop)
+{
+    return loop->open.count;
 }

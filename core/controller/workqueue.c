@@ -131,7 +131,7 @@ void prg_workqueue_add(struct prg_workqueue *queue, const char *key, uint64_t no
     prg_workqueue_add_after(queue, key, now_ms, 0);
 }
 
-void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint64_t now_ms)
+void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint64_t now_ms, uint64_t least_ms)
 {
     struct item *item = get_item(queue, key);
     uint64_t delay = queue->backoff.base_ms;
@@ -140,7 +140,7 @@ void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint
     if (delay > queue->backoff.max_ms)
         delay = queue->backoff.max_ms;
     item->failures++;
-    prg_workqueue_add_after(queue, key, now_ms, delay);
+    prg_workqueue_add_after(queue, key, now_ms, delay < least_ms ? least_ms : delay);
 }
 
 // An item that neither waits, nor is processed, nor has a back-off to remember is dropped: the queue does not grow with

@@ -18,8 +18,9 @@ void prg_workqueue_free(struct prg_workqueue *queue); // NULL is fine
 // Copies key.
 void prg_workqueue_add(struct prg_workqueue *queue, const char *key, uint64_t now_ms);
 void prg_workqueue_add_after(struct prg_workqueue *queue, const char *key, uint64_t now_ms, uint64_t delay_ms);
-void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint64_t now_ms); // after its back-off
-void prg_workqueue_forget(struct prg_workqueue *queue, const char *key);                      // resets the back-off
+// After its back-off, and not before least_ms.
+void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint64_t now_ms, uint64_t least_ms);
+void prg_workqueue_forget(struct prg_workqueue *queue, const char *key); // resets the back-off
 
 // The next key that is due, in order of due time then of arrival, now being processed; NULL when none is due. The text
 // lives until done.

@@ -40,15 +40,11 @@ static int patch(struct prg_store *store, const struct prg_key *key, const cJSON
     return store->ops->apply(store, prg_merge_apply(&arena, now, merge_patch), ret, err);
 }
 
-static int create(struct prg_store *store, const cJSON *object, enum prg_write_result *ret, struct prg_error *err)
+static int create(struct prg_store *store, const struct prg_key *key, const cJSON *object, enum prg_write_result *ret,
+                  struct prg_error *err)
 {
-    prg_auto_arena arena = {0};
-    struct prg_key key;
-    int rc = prg_key_of(&arena, object, &key, err);
-    if (rc != PRG_OK)
-        return rc;
     *ret = PRG_WRITE_UNCHANGED;
-    return store->reader.get(&store->reader, &key) ? PRG_OK : store->ops->apply(store, object, ret, err);
+    return store->reader.get(&store->reader, key) ? PRG_OK : store->ops->apply(store, object, ret, err);
 }
 
 static int delete_stored(struct prg_store *store, const struct prg_key *key, const char *uid,
@@ -58,28 +54,42 @@ static int delete_stored(struct prg_store *store, const struct prg_key *key, con
     return store->ops->remove(store, key, prg_arena_strdup(&arena, uid), ret, err);
 }
 
+static int write_known(struct prg_store *store, const struct prg_write_request *request, const struct prg_key *key,
+                       enum prg_write_result *ret, struct prg_error *err)
+{
+    const cJSON *now;
+    if (request->kind == PRG_WRITE_APPLY)
+        return store->ops->apply(store, request->object, ret, err);
+    if (request->kind == PRG_WRITE_CREATE)
+        return create(store, key, request->object, ret, err);
+    if (request->kind == PRG_WRITE_DELETE)
+        return delete_stored(store, key, prg_meta_uid(request->stored), ret, err);
+    int rc = check_uid(store, key, request->stored, &now, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (request->kind == PRG_WRITE_PATCH)
+        return patch(store, key, now, request->object, ret, err);
+    return store->ops->set_status(store, key, request->object, ret, err);
+}
+
+const char *prg_write_verb(enum prg_write_kind kind)
+{
+    static const char *const verbs[] = {"apply", "create", "patch", "status of", "delete"};
+    return verbs[kind];
+}
+
 static int write_now(struct prg_store *store, const struct prg_write_request *request, enum prg_write_result *ret,
                      struct prg_error *err)
 {
     prg_auto_arena arena = {0};
     struct prg_key key;
-    const cJSON *now;
-    if (request->kind == PRG_WRITE_APPLY)
-        return store->ops->apply(store, request->object, ret, err);
-    if (request->kind == PRG_WRITE_CREATE)
-        return create(store, request->object, ret, err);
     // Texts of the key may be of the object that the write is about to replace.
-    int rc = prg_key_of(&arena, prg_json_copy(&arena, request->stored), &key, err);
+    const cJSON *named = request->stored ? request->stored : request->object;
+    int rc = prg_key_of(&arena, named ? prg_json_copy(&arena, named) : NULL, &key, err);
     if (rc != PRG_OK)
         return rc;
-    if (request->kind == PRG_WRITE_DELETE)
-        return delete_stored(store, &key, prg_meta_uid(request->stored), ret, err);
-    rc = check_uid(store, &key, request->stored, &now, err);
-    if (rc != PRG_OK)
-        return rc;
-    if (request->kind == PRG_WRITE_PATCH)
-        return patch(store, &key, now, request->object, ret, err);
-    return store->ops->set_status(store, &key, request->object, ret, err);
+    rc = write_known(store, request, &key, ret, err);
+    return rc == PRG_OK ? rc : prg_wrap(err, "%s %s", prg_write_verb(request->kind), prg_key_text(&arena, &key));
 }
 
 void prg_store_write(struct prg_store *store, const struct prg_write_request *request, prg_write_fn fn, void *ctx)
@@ -111,6 +121,17 @@ static struct prg_store_outcome *take_outcome(struct prg_store *store)
     return outcome;
 }
 
+void prg_store_cancel(struct prg_store *store, void *ctx)
+{
+    if (store->ops->cancel) {
+        store->ops->cancel(store, ctx);
+        return;
+    }
+    for (struct prg_store_outcome *outcome = store->first; outcome; outcome = outcome->next)
+        if (outcome->ctx == ctx)
+            outcome->fn = NULL;
+}
+
 size_t prg_store_deliver(struct prg_store *store)
 {
     struct prg_store_outcome *outcome;
@@ -118,9 +139,11 @@ size_t prg_store_deliver(struct prg_store *store)
     while ((outcome = take_outcome(store))) {
         bool is_failed = outcome->result == PRG_WRITE_FAILED;
         struct prg_write_outcome told = {.result = outcome->result, .err = is_failed ? &outcome->err : NULL};
-        outcome->fn(&told, outcome->ctx);
+        if (outcome->fn) {
+            outcome->fn(&told, outcome->ctx);
+            count++;
+        }
         free(outcome);
-        count++;
     }
     return count;
 }

@@ -40,6 +40,7 @@ struct prg_store_ops {
                  struct prg_error *err);
     // ---- stores whose writes take time; NULL in the others ----
     void (*start)(struct prg_store *store, const struct prg_write_request *request, prg_write_fn fn, void *ctx);
+    void (*cancel)(struct prg_store *store, void *ctx);
     // ---- all ----
     int (*record_event)(struct prg_store *store, const struct prg_key *key, const struct prg_store_event *event,
                         int64_t now_ns, struct prg_error *err);
@@ -58,6 +59,8 @@ struct prg_store {
 
 // Asks for a write: fn comes once, later.
 void prg_store_write(struct prg_store *store, const struct prg_write_request *request, prg_write_fn fn, void *ctx);
+// The callbacks of the writes that were asked for with this ctx do not come; what was sent may still be done.
+void prg_store_cancel(struct prg_store *store, void *ctx);
 // Calls back for the writes done at once so far, in their order, and for those asked for meanwhile. Returns how many.
 size_t prg_store_deliver(struct prg_store *store);
 static inline bool prg_store_is_delivered(const struct prg_store *store)

@@ -47,3 +47,6 @@ struct prg_write_request { // only read during the call
     // STATUS: condition types that are ours, NULL-ended; others stay as they are. NULL: those in object.
     const char *const *owned;
 };
+
+// "apply", "create", "patch", "status of", "delete": for errors.
+const char *prg_write_verb(enum prg_write_kind kind);

@@ -88,7 +88,8 @@ static int setup(void **state)
     assert_ok(prg_policy_set_load(&options, &f->policies, &err), &err);
     f->planner = prg_planner_new(f->policies, &prg_compat_fixed, "kserve");
     prg_planner_load_config(f->planner, &f->store->reader);
-    f->loop = prg_serving_loop_new(f->store, f->planner, on_report, f);
+    struct prg_serving_loop_options loop = {.report = on_report, .ctx = f};
+    f->loop = prg_serving_loop_new(f->store, f->planner, &loop);
     *state = f;
     return 0;
 }

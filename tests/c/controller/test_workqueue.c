@@ -73,13 +73,13 @@ static void failures_wait_twice_as_long_each_time_up_to_the_cap_until_forgotten(
     struct prg_workqueue *queue = prg_workqueue_new(&backoff);
     (void)state;
     for (size_t i = 0; i < PRG_COUNT(want); i++) {
-        prg_workqueue_add_failed(queue, "a", 0);
+        prg_workqueue_add_failed(queue, "a", 0, 0);
         assert_int_equal(prg_workqueue_next_ms(queue, 0), want[i]);
         assert_string_equal(prg_workqueue_take(queue, 100), "a");
         prg_workqueue_done(queue, "a", 0);
     }
     prg_workqueue_forget(queue, "a");
-    prg_workqueue_add_failed(queue, "a", 0);
+    prg_workqueue_add_failed(queue, "a", 0, 0);
     assert_int_equal(prg_workqueue_next_ms(queue, 0), 5);
     prg_workqueue_free(queue);
 }

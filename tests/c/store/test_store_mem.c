@@ -396,8 +396,10 @@ static void patch_status_and_delete_are_for_the_object_that_was_read(void **stat
     ask(&told, PRG_WRITE_DELETE, NULL, object);
     ask(&told, PRG_WRITE_STATUS, NULL, object);
     prg_store_deliver(f->store);
-    assert_string_equal(told.text.text, "updated;unchanged;updated;deleted;unchanged;failed example.com/Widget a/x "
-                                        "does not exist;");
+    assert_string_equal(told.text.text,
+                        "updated;unchanged;updated;deleted;unchanged;failed status of example.com/Widget a/x: "
+                        "example.com/Widget a/x "
+                        "does not exist;");
     prg_strbuf_release(&told.text);
 }
 
