@@ -7,8 +7,8 @@
 // read it. A node that connects again is told everything that it should know. Reports are kept until the driver has
 // stored them: a Local Controller never repeats one.
 //
-// One thread. Callbacks come from the loop, never from within a call of this header; they may call anything here but
-// prg_edge_free. Texts and trees in callbacks are borrowed for the call, reports until prg_edge_report_finish.
+// One thread. Callbacks but remark come from the loop, never from within a call of this header; they may call anything
+// here but prg_edge_free. Texts and trees in callbacks are borrowed for the call, reports until prg_edge_report_finish.
 #pragma once
 #include <uv.h>
 
@@ -86,9 +86,10 @@ struct prg_edge_options {
     // A node has read a message. For deletions: what waits for them may go on. May be NULL.
     void (*delivered)(const char *node, const char *kind, const char *ns, const char *name, bool is_deletion,
                       void *ctx);
-    // Something that an edge node will not do, or is not asked to do, about a job: once per text, for an Event of type
-    // Warning. May be NULL.
-    void (*remark)(const char *ns, const char *name, const char *reason, const char *message, void *ctx);
+    // Something that an edge node will not do, or is not asked to do, about a job or Dataset: once per text while it
+    // holds, for an Event of type Warning. Comes from within prg_edge_tell_*. May be NULL.
+    void (*remark)(const char *kind, const char *ns, const char *name, const char *reason, const char *message,
+                   void *ctx);
     void *ctx;
 };
 
@@ -100,7 +101,8 @@ uint16_t prg_edge_port(const struct prg_edge *edge); // 0: not listening
 // Stops accepting, tells every node that it goes (1001) and calls closed from the loop when all sockets are gone, after
 // at most two seconds. What nodes should know stays; prg_edge_listen begins anew (a replica that leads again).
 void prg_edge_close(struct prg_edge *edge, void (*closed)(void *ctx), void *ctx);
-// After prg_edge_close has called closed, or when it never listened. NULL is fine.
+// After prg_edge_close has called closed, or when it never listened. Its last handle goes when the loop runs once more.
+// NULL is fine. Reports that are not finished are lost.
 void prg_edge_free(struct prg_edge *edge);
 
 // A job or Dataset as stored now. PRG_CHANGE_STORED for each one at start and whenever it, or a Model, Dataset or
@@ -118,7 +120,7 @@ bool prg_edge_is_connected(const struct prg_edge *edge, const char *node);
 // Deletions of this object that a node has not read yet. kind as in a report.
 size_t prg_edge_waiting_deletions(const struct prg_edge *edge, const char *kind, const char *ns, const char *name);
 const struct prg_edge_stats *prg_edge_stats(const struct prg_edge *edge);
-// What is known about one object: [{node, connected, operation, since, read, held}], sorted by node. held: why its
-// message waits, or absent. For people.
+// What is known about one object: [{node, connected, operation, state, held}], sorted by node. state: "held",
+// "waiting", "sent", "read" (by the node), "nothing to tell"; held: why. For people.
 cJSON *prg_edge_explain(const struct prg_edge *edge, struct prg_arena *arena, const char *kind, const char *ns,
                         const char *name);

@@ -44,8 +44,8 @@ static void add(struct prg_arena *arena, cJSON *messages, const char *node, cons
     prg_json_append(messages, message);
 }
 
-// The object as an edge node gets it: whole, with its kind, and with the Secret that spec.credentialName names.
-static cJSON *content_of(struct prg_arena *arena, const struct prg_reader *store, const cJSON *object, const char *kind)
+cJSON *prg_learning_content(struct prg_arena *arena, const struct prg_reader *store, const cJSON *object,
+                            const char *kind)
 {
     cJSON *content = prg_json_copy(arena, object);
     const char *credential = prg_json_get_text(prg_json_get(object, "spec"), "credentialName");
@@ -63,7 +63,7 @@ static cJSON *content_of(struct prg_arena *arena, const struct prg_reader *store
 static void send_job(struct telling *t, const char *node)
 {
     add(t->arena, t->messages, node, "insert", "incrementallearningjob", t->job,
-        content_of(t->arena, t->store, t->job, PRG_KIND_JOB));
+        prg_learning_content(t->arena, t->store, t->job, PRG_KIND_JOB));
 }
 
 static void delete_job(struct telling *t, const char *node)
@@ -79,7 +79,7 @@ static void send_model(struct telling *t, const char *node, const cJSON *referen
     const cJSON *model = name && *name ? prg_reader_get(t->store, PRG_SEDNA_GROUP, PRG_KIND_MODEL, t->ns, name) : NULL;
     if (model)
         add(t->arena, t->messages, node, "insert", "model", model,
-            content_of(t->arena, t->store, model, PRG_KIND_MODEL));
+            prg_learning_content(t->arena, t->store, model, PRG_KIND_MODEL));
 }
 
 static void send_initial_model(struct telling *t, const char *node)
@@ -219,5 +219,5 @@ void prg_dataset_downstream(struct prg_arena *arena, const struct prg_reader *st
     const char *node = prg_json_get_text(prg_json_get(dataset, "spec"), "nodeName");
     if (node && *node)
         add(arena, messages, node, change == PRG_CHANGE_DELETED ? "delete" : "insert", "dataset", dataset,
-            content_of(arena, store, dataset, PRG_KIND_DATASET));
+            prg_learning_content(arena, store, dataset, PRG_KIND_DATASET));
 }

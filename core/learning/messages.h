@@ -15,6 +15,10 @@ void prg_learning_downstream(struct prg_arena *arena, const struct prg_reader *s
 void prg_dataset_downstream(struct prg_arena *arena, const struct prg_reader *store, const cJSON *dataset,
                             enum prg_learning_change change, cJSON *messages);
 
+// The object as an edge node gets it: whole, with its kind, and with the Secret that spec.credentialName names.
+cJSON *prg_learning_content(struct prg_arena *arena, const struct prg_reader *store, const cJSON *object,
+                            const char *kind);
+
 // The node whose report moves the job on in its present state: that of the Dataset or of a worker; "" when it is not
 // known, NULL when no report is waited for. Borrowed from the job or the store.
 const char *prg_learning_awaited_node(const struct prg_reader *store, const cJSON *job);

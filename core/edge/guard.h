@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// guard.h: what edge nodes are really told: the messages that the objects ask for (core/learning/messages.h), less what
+// an unmodified Local Controller would not survive. Pure. Private to core/edge and its tests.
+//
+// A Local Controller decodes an object into its types, piece by piece over what it has; starts a job on the first
+// message about it, whatever comes of that; and looks back in the job's conditions for models that it takes to be
+// there. So: what its decoder would refuse is never sent; a state in which it would look for something that is not
+// there is held back until it is there; and every node but the Dataset's forgets a job when its round is over, because
+// what it remembers would keep it from doing its part in the next one.
+#pragma once
+#include "learning/messages.h"
+
+struct prg_guard_entry { // what one node should know of one object
+    struct prg_guard_entry *next;
+    const char *node; // never ""
+    const char *kind; // as in headers: "incrementallearningjob", "dataset", "model"
+    const char *ns, *name;
+    cJSON *content; // NULL: nothing is to be sent now; the node may go on with what it was told before
+    bool is_deletion;
+    // The node serves a model out of a folder that the Local Controller clears when it forgets the job: it must be told
+    // first that there is no such folder.
+    bool is_gentle;
+    const char *held;   // why content is not to be sent yet, or NULL
+    bool is_for_people; // held until somebody changes something
+};
+
+struct prg_guard_answer {
+    struct prg_guard_entry *first, *last;
+    // The Dataset, or its node, is not known: nothing can be said about who should know the job.
+    bool is_unknown;
+};
+
+// All about a job: it, its models, and the nodes that are to forget it. Texts are borrowed from job and store, or in
+// arena.
+void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
+                   enum prg_learning_change change, struct prg_guard_answer *ret);
+void prg_guard_dataset(struct prg_arena *arena, const struct prg_reader *store, const cJSON *dataset,
+                       enum prg_learning_change change, struct prg_guard_answer *ret);
