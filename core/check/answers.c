@@ -22,7 +22,13 @@ struct asking {
     prg_check_visit_fn visit;
     void *ctx;
     struct prg_check_counts *counts;
+    const atomic_bool *stop; // or NULL
 };
+
+static bool is_stopped(const struct asking *a)
+{
+    return a->stop && atomic_load(a->stop);
+}
 
 static void report(struct asking *a, const char *rule, const char *file, unsigned line, const char *format, ...)
     PRG_PRINTF(5, 6);
@@ -43,6 +49,7 @@ static void report(struct asking *a, const char *rule, const char *file, unsigne
 // "…: DIR/image.lua:12: what" as the text of a plan's error: the place in it, and the text without it.
 static void report_text(struct asking *a, const char *rule, const char *subject, const char *text)
 {
+    static const char map[] = "configmap "; // "configmap NS/NAME:image.lua" is a path with a blank
     const char *found = strstr(text, ".lua:"), *start = found;
     unsigned long line = found ? strtoul(found + 5, NULL, 10) : 0;
     if (!line) {
@@ -51,6 +58,8 @@ static void report_text(struct asking *a, const char *rule, const char *subject,
     }
     while (start > text && start[-1] != ' ')
         start--;
+    if (start - text >= (ptrdiff_t)strlen(map) && memcmp(start - strlen(map), map, strlen(map)) == 0)
+        start -= strlen(map);
     const char *file = prg_arena_strndup(&a->arena, start, (size_t)(found + 4 - start));
     const char *rest = found + 5 + strspn(found + 5, "0123456789");
     report(a, rule, file, (unsigned)line, "%s: %.*s%s", subject, (int)(start - text), text, rest + strspn(rest, ": "));
@@ -321,7 +330,7 @@ static void check_stages(struct asking *a)
     if (!decide->stage_transit)
         return;
     prg_arena_init(&arena);
-    for (size_t s = 0; s < PRG_COUNT(stages); s++)
+    for (size_t s = 0; s < PRG_COUNT(stages) && !is_stopped(a); s++)
         for (size_t t = 0; t < PRG_COUNT(types); t++)
             for (size_t p = 0; p < PRG_COUNT(phases); p++) {
                 ask_stage(a, &arena, stage_input(&arena, stages[s], types[t], phases[p], p % 2 == 0));
@@ -354,7 +363,7 @@ static void check_service(struct asking *a, const struct prg_key *key)
 int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples *samples, prg_check_visit_fn visit,
                       void *ctx, struct prg_check_counts *counts, struct prg_error *err)
 {
-    struct asking a = {.set = set, .visit = visit, .ctx = ctx, .counts = counts};
+    struct asking a = {.set = set, .visit = visit, .ctx = ctx, .counts = counts, .stop = samples->stop};
     struct prg_store *store = NULL;
     struct prg_vec services;
     prg_arena_init(&a.arena);
@@ -369,7 +378,7 @@ int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples
     prg_serving_config_parse(&a.arena, config ? config : prg_check_samples_config(&a.arena), &a.config);
     a.objects->list(a.objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);
     int rc = PRG_OK;
-    for (size_t i = 0; rc == PRG_OK && i < services.count; i++) {
+    for (size_t i = 0; rc == PRG_OK && i < services.count && !is_stopped(&a); i++) {
         struct prg_key key;
         rc = prg_key_of(&a.arena, services.items[i], &key, err);
         if (rc == PRG_OK)
@@ -377,6 +386,8 @@ int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples
     }
     if (rc == PRG_OK)
         check_stages(&a);
+    if (rc == PRG_OK && is_stopped(&a))
+        rc = prg_fail(err, PRG_CONFLICT, "the check was stopped");
     prg_vec_release(&services);
     prg_map_release(&a.told);
     prg_store_free(store);

@@ -2,6 +2,8 @@
 // check.h: what can be said of a policy set before it decides anything: about its texts (without running them), and
 // about its answers on sample objects.
 #pragma once
+#include <stdatomic.h>
+
 #include "object/reader.h"
 #include "policy/policy.h"
 #include "serving/compat.h"
@@ -44,6 +46,7 @@ struct prg_check_samples {
     const struct prg_reader *objects; // NULL: built-in; without KServe's ConfigMap a plain one is taken
     const struct prg_compat *compat;  // NULL: fixed
     const char *config_namespace;     // NULL: "kserve"
+    const atomic_bool *stop;          // set by another thread: PRG_CONFLICT between two questions; NULL: nobody does
 };
 int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples *samples, prg_check_visit_fn visit,
                       void *ctx, struct prg_check_counts *counts, struct prg_error *err) PRG_MUST_USE;

@@ -1,93 +1,433 @@
 // SPDX-License-Identifier: Apache-2.0
-// policy_life.c: loading, reloading and refusing the policy set.
+// policy_life.c: the policy sets of a running controller, and their changes.
+//
+// One load is under way at a time, on a thread of libuv's pool. It is given texts, or the name of a folder, and makes
+// states of its own; nothing it touches is in use on the loop's thread. When it ends, the loop's thread swaps the set
+// in between two plans. A change meanwhile makes the result worthless: it is thrown away and the load begins anew.
 #include "controller/policy_life.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/strbuf.h"
+#include "base/map.h"
+#include "controller/policy_load.h"
+#include "object/meta.h"
+#include "object/scalar.h"
 
 enum {
-    SETTLE_MS = 100, // a second look at the policies: times of files are coarse
-    SHOWN_ERRORS = 50,
+    SETTLE_MS = 100,    // a second look at the policies: times of files are coarse
+    EVENT_BYTES = 1000, // an API server takes messages of 1024
+    SHORT_BYTES = 350,  // what an error holds without being cut
+};
+
+static const char map_prefix[] = "configmap:";
+static const char scope_label[] = "perigee.dev/policy-scope", scope_namespace[] = "namespace";
+
+// The set, or that of a namespace, and what became of it.
+struct place {
+    char *ns;                      // NULL: the set
+    struct prg_policy_set *active; // a namespace's: over the active set; NULL: there has been no good one
+    bool is_bare;                  // what everybody has decides until there is a good one; else nothing does
+    struct prg_strbuf problem;     // all errors of the latest, as last told; empty when that is active
+    bool is_wanted;                // changed since it was last loaded
+    uint64_t accepted, refused;
+    double load_seconds;
+};
+
+struct job {
+    uv_work_t work;
+    struct prg_policy_life *life;
+    struct place *place;               // of a namespace: by name, as it may go meanwhile
+    struct prg_policy_set *keeps_base; // a reference for the time of the load
+    struct prg_policy_load load;
 };
 
 struct prg_policy_life {
-    char *folder; // or NULL
-    struct prg_policy_limits limits;
-    struct prg_policy_set *active;
-    struct prg_strbuf problem; // all errors of the set, as last reported; empty when the set is good
-    uint64_t stamp;            // of the folder when it was last loaded
-    bool is_noticed;           // something happened in the folder
+    char *folder, *map_namespace, *map_name; // where the set is; all NULL: the shipped policies
+    struct prg_policy_life_options options;  // its texts are not for use
+    struct prg_key self;
+    bool has_self;
+    struct place set;
+    struct prg_map namespaces; // namespace -> struct place *
+    struct prg_planner *planner;
+    uint64_t stamp;  // of the folder when it was last loaded
+    bool is_noticed; // something happened in the folder
     bool is_started;
+    struct job *job; // the load under way, or NULL
+    uv_loop_t *loop;
     uv_timer_t settle;
     prg_policy_active_fn fn;
     void *ctx;
 };
 
-// ---- loading ----
+// ---- what is to be loaded ----
 
-struct listing {
-    struct prg_strbuf *text;
+static void add_problem(const char *text, void *ctx)
+{
+    prg_policy_load_problem(ctx, text);
+}
+
+static void read_map(struct prg_policy_load *load, const cJSON *map)
+{
+    struct prg_error err = {0};
+    if (prg_policy_config_map_read(&load->arena, map, &load->texts, add_problem, load, &err) != PRG_OK)
+        prg_require(load->problems.length > 0);
+}
+
+static bool is_map_of_set(const struct prg_policy_life *life, const char *ns, const char *name)
+{
+    return life->map_name && strcmp(ns, life->map_namespace) == 0 && strcmp(name, life->map_name) == 0;
+}
+
+static bool is_scoped(const struct prg_policy_life *life, const cJSON *map)
+{
+    return prg_text_equal(prg_meta_label(map, scope_label), scope_namespace) &&
+           !is_map_of_set(life, prg_meta_namespace(map), prg_meta_name(map));
+}
+
+struct gathering {
+    const struct prg_policy_life *life;
+    struct prg_policy_load *load;
     size_t count;
 };
 
-static void list_error(const char *text, void *ctx)
+static void gather_map(const cJSON *map, void *ctx)
 {
-    struct listing *listing = ctx;
-    if (listing->count++ >= SHOWN_ERRORS)
+    struct gathering *gathering = ctx;
+    if (!is_scoped(gathering->life, map))
         return;
-    prg_strbuf_puts(listing->text, listing->count > 1 ? "; " : "");
-    prg_strbuf_puts(listing->text, text);
+    gathering->count++;
+    read_map(gathering->load, map);
 }
 
-// problems gets every error of the set; NULL: the first is in err.
-static int load(const struct prg_policy_life *life, struct prg_strbuf *problems, struct prg_policy_set **ret,
-                struct prg_error *err)
+static void list_maps(const struct prg_policy_life *life, const char *ns, prg_reader_visit_fn visit, void *ctx)
 {
-    struct listing listing = {.text = problems};
-    struct prg_policy_options options = {.folder = life->folder, .limits = life->limits};
-    if (problems) {
-        options.report = list_error;
-        options.report_ctx = &listing;
-    }
-    int rc = prg_policy_set_load(&options, ret, err);
-    if (listing.count > SHOWN_ERRORS)
-        prg_strbuf_printf(problems, "; and %zu more", listing.count - SHOWN_ERRORS);
-    return rc;
+    prg_reader_list_labelled(&life->options.store->reader, "", "ConfigMap", ns, scope_label, scope_namespace, visit,
+                             ctx);
 }
 
-// ---- another set ----
-
-// A set that does not load leaves the last good one in place. One line tells all its errors, once; the set is tried
-// again when its files change.
-static void refuse(struct prg_policy_life *life, struct prg_strbuf *problems, const struct prg_error *err)
+static void tell_trouble(const struct prg_policy_life *life, struct prg_policy_load *load)
 {
+    struct prg_error err = {0};
     char text[PRG_ERROR_LINE];
-    if (!problems->length)
-        prg_strbuf_puts(problems, prg_error_text(err, text, sizeof(text)));
-    if (strcmp(problems->text, life->problem.text) == 0)
-        return;
-    prg_log(PRG_LOG_ERROR, "policy set refused, the last good one stays", "errors", problems->text, "active",
-            prg_policy_set_revision(life->active), NULL);
-    prg_strbuf_clear(&life->problem);
-    prg_strbuf_puts(&life->problem, problems->text);
+    if (life->options.store && prg_reader_trouble(&life->options.store->reader, &err) != PRG_OK)
+        prg_policy_load_problem(load, prg_error_text(&err, text, sizeof(text)));
 }
 
-static void activate(struct prg_policy_life *life, struct prg_policy_set *set)
+static void gather_set(const struct prg_policy_life *life, struct prg_policy_load *load)
 {
-    bool is_other = strcmp(prg_policy_set_revision(set), prg_policy_set_revision(life->active)) != 0;
-    if (is_other || life->problem.length)
-        prg_log(PRG_LOG_INFO, "policy set active", "revision", prg_policy_set_revision(set), NULL);
-    prg_strbuf_clear(&life->problem);
-    if (!is_other)
+    load->folder = life->folder ? prg_arena_strdup(&load->arena, life->folder) : NULL;
+    if (!life->map_name)
         return;
-    struct prg_policy_set *old = life->active;
-    life->active = prg_policy_set_ref(set);
-    life->fn(set, life->ctx);
-    prg_policy_set_unref(old);
+    const cJSON *map =
+        prg_reader_get(&life->options.store->reader, "", "ConfigMap", life->map_namespace, life->map_name);
+    tell_trouble(life, load);
+    if (map)
+        read_map(load, map);
+    else if (!load->problems.length && !life->options.is_optional)
+        prg_policy_load_problem(load, prg_arena_printf(&load->arena, "configmap %s/%s: there is no such object",
+                                                       life->map_namespace, life->map_name));
 }
+
+// What the place is to hold now. Errors of its ConfigMaps are in load->problems. false: nothing, it is to go.
+static bool gather(const struct prg_policy_life *life, const struct place *place, struct prg_policy_load *load)
+{
+    struct gathering gathering = {.life = life, .load = load};
+    load->limits = life->options.limits;
+    load->compat = life->options.compat;
+    if (!place->ns) {
+        gather_set(life, load);
+        return true;
+    }
+    load->base = life->set.active;
+    load->allowed = life->options.namespace_policies;
+    list_maps(life, place->ns, gather_map, &gathering);
+    tell_trouble(life, load);
+    return gathering.count > 0 || load->problems.length > 0;
+}
+
+// ---- telling ----
+
+struct telling {
+    const struct prg_policy_life *life;
+    struct prg_store_event event;
+};
+
+static void tell_object(const struct telling *telling, const struct prg_key *key)
+{
+    struct prg_store *store = telling->life->options.store;
+    struct prg_error err = {0};
+    char text[PRG_ERROR_LINE];
+    if (store->ops->record_event(store, key, &telling->event, prg_clock_wall_ns(), &err) != PRG_OK)
+        prg_log(PRG_LOG_WARNING, "an Event about policies could not be recorded", "object", key->name, "error",
+                prg_error_text(&err, text, sizeof(text)), NULL);
+}
+
+static void tell_map(const cJSON *map, void *ctx)
+{
+    const struct telling *telling = ctx;
+    struct prg_key key = {"", "ConfigMap", prg_meta_namespace(map), prg_meta_name(map)};
+    if (is_scoped(telling->life, map))
+        tell_object(telling, &key);
+}
+
+// The length of the longest beginning of text that has no half character and at most `most` bytes.
+static size_t cut_length(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most + 1);
+    if (length <= most)
+        return length;
+    for (length = most; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
+        length--;
+    return length;
+}
+
+// An Event on what the administrator edits: the ConfigMap, all those of the namespace; about a folder on our own pod.
+static void tell_event(const struct prg_policy_life *life, const struct place *place, const char *type,
+                       const char *reason, const char *text)
+{
+    char message[EVENT_BYTES + 1];
+    snprintf(message, sizeof(message), "%.*s", (int)cut_length(text, EVENT_BYTES), text);
+    struct telling telling = {life, {type, reason, message}};
+    struct prg_key map = {"", "ConfigMap", life->map_namespace, life->map_name};
+    if (!life->options.store)
+        return;
+    if (place->ns)
+        list_maps(life, place->ns, tell_map, &telling);
+    else if (life->map_name)
+        tell_object(&telling, &map);
+    else if (life->has_self)
+        tell_object(&telling, &life->self);
+}
+
+// One line tells all errors of a set, once.
+static void tell_refusal(const struct prg_policy_life *life, struct place *place, const char *problems)
+{
+    const char *what = place->active
+                           ? "policy set refused, the last good one stays"
+                           : "policy set refused, nothing is changed in its namespace until there is a good one";
+    const char *active = place->active ? prg_policy_set_revision(place->active) : "none";
+    if (strcmp(problems, place->problem.text) == 0)
+        return;
+    place->refused++;
+    prg_log(PRG_LOG_ERROR, what, "errors", problems, "active", active, place->ns ? "namespace" : NULL, place->ns, NULL);
+    tell_event(life, place, "Warning", "PolicySetRefused", problems);
+    prg_strbuf_clear(&place->problem);
+    prg_strbuf_puts(&place->problem, problems);
+}
+
+static void tell_activation(const struct prg_policy_life *life, struct place *place, bool is_other)
+{
+    const char *revision = prg_policy_set_revision(place->active);
+    if (is_other || place->problem.length)
+        prg_log(PRG_LOG_INFO, "policy set active", "revision", revision, place->ns ? "namespace" : NULL, place->ns,
+                NULL);
+    if (place->problem.length)
+        tell_event(life, place, "Normal", "PolicySetActive", revision);
+    prg_strbuf_clear(&place->problem);
+}
+
+// ---- what is active ----
+
+static void notify(const struct prg_policy_life *life, const char *ns)
+{
+    if (life->fn)
+        life->fn(ns, life->ctx);
+}
+
+// Gives the planner what a namespace is planned with.
+static void put_namespace(const struct prg_policy_life *life, const struct place *place)
+{
+    if (!life->planner)
+        return;
+    if (place->active || place->is_bare) {
+        prg_planner_set_namespace_policies(life->planner, place->ns, place->active);
+        return;
+    }
+    prg_auto_strbuf why = PRG_STRBUF_INIT;
+    prg_strbuf_printf(&why, "the policies of namespace %s are refused: %s", place->ns, place->problem.text);
+    struct prg_policy_set *refused = prg_policy_set_refused(life->set.active, why.text);
+    prg_planner_set_namespace_policies(life->planner, place->ns, refused);
+    prg_policy_set_unref(refused);
+}
+
+// Lays the namespaces over another set. Settings that do not fit it any more are found out by loading them again;
+// nothing is planned with them until then.
+static void rebase_namespaces(struct prg_policy_life *life)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        struct place *place = entry->value;
+        struct prg_policy_set *moved = NULL;
+        struct prg_error err = {0};
+        if (place->active && prg_policy_set_rebase(place->active, life->set.active, &moved, &err) != PRG_OK)
+            prg_log(PRG_LOG_WARNING, "the set of a namespace does not fit the new one and is loaded again", "namespace",
+                    place->ns, NULL);
+        place->is_wanted = place->is_wanted || !moved;
+        prg_policy_set_unref(place->active);
+        place->active = moved;
+        put_namespace(life, place);
+    }
+}
+
+static void activate_set(struct prg_policy_life *life, struct prg_policy_set *set)
+{
+    struct place *place = &life->set;
+    bool is_other = strcmp(prg_policy_set_revision(set), prg_policy_set_revision(place->active)) != 0;
+    place->accepted++;
+    if (is_other) {
+        struct prg_policy_set *old = place->active;
+        place->active = prg_policy_set_ref(set);
+        rebase_namespaces(life);
+        if (life->planner)
+            prg_planner_set_policies(life->planner, set);
+        prg_policy_set_unref(old);
+    }
+    tell_activation(life, place, is_other);
+    if (is_other)
+        notify(life, NULL);
+}
+
+// set lies over a copy of the active one, or of one before it.
+static void activate_namespace(struct prg_policy_life *life, struct place *place, const struct prg_policy_set *set)
+{
+    struct prg_policy_set *moved = NULL;
+    struct prg_error err = {0};
+    char text[PRG_ERROR_LINE];
+    if (prg_policy_set_rebase(set, life->set.active, &moved, &err) != PRG_OK) {
+        tell_refusal(life, place, prg_error_text(&err, text, sizeof(text)));
+        put_namespace(life, place);
+        return;
+    }
+    bool is_other =
+        !place->active || strcmp(prg_policy_set_revision(moved), prg_policy_set_revision(place->active)) != 0;
+    prg_policy_set_unref(place->active);
+    place->active = moved;
+    place->is_bare = false;
+    place->accepted++;
+    put_namespace(life, place);
+    tell_activation(life, place, is_other);
+    if (is_other)
+        notify(life, place->ns);
+}
+
+static void free_place(struct place *place)
+{
+    prg_policy_set_unref(place->active);
+    prg_strbuf_release(&place->problem);
+    free(place->ns);
+}
+
+static void drop_namespace(struct prg_policy_life *life, struct place *place)
+{
+    prg_map_remove(&life->namespaces, place->ns);
+    if (life->planner)
+        prg_planner_set_namespace_policies(life->planner, place->ns, NULL);
+    prg_log(PRG_LOG_INFO, "a namespace has no policy set of its own any more", "namespace", place->ns, NULL);
+    notify(life, place->ns);
+    free_place(place);
+    free(place);
+}
+
+// Takes up what came of a load.
+static void take(struct prg_policy_life *life, struct place *place, const struct prg_policy_load *load)
+{
+    place->load_seconds = load->seconds;
+    if (load->set && place->ns) {
+        activate_namespace(life, place, load->set);
+    } else if (load->set) {
+        activate_set(life, load->set);
+    } else {
+        bool is_waiting = place->ns && !place->active && !place->is_bare;
+        tell_refusal(life, place, load->problems.text);
+        if (is_waiting) {
+            put_namespace(life, place); // its plans say the reason
+            notify(life, place->ns);
+        }
+    }
+}
+
+// ---- loads ----
+
+static void start_next(struct prg_policy_life *life);
+
+static void free_job(struct job *job)
+{
+    prg_policy_load_release(&job->load);
+    prg_policy_set_unref(job->keeps_base);
+    free(job);
+}
+
+static void on_work(uv_work_t *work)
+{
+    struct job *job = work->data;
+    prg_policy_load_run(&job->load);
+}
+
+static void on_worked(uv_work_t *work, int status)
+{
+    struct job *job = work->data;
+    struct prg_policy_life *life = job->life;
+    life->job = NULL;
+    if (life->is_started && status == 0 && !atomic_load(&job->load.stop))
+        take(life, job->place, &job->load);
+    free_job(job);
+    if (life->is_started)
+        start_next(life);
+}
+
+static void start_job(struct prg_policy_life *life, struct place *place)
+{
+    struct job *job = prg_xcalloc(1, sizeof(*job));
+    place->is_wanted = false;
+    prg_policy_load_init(&job->load);
+    bool is_there = gather(life, place, &job->load);
+    if (is_there && !job->load.problems.length) {
+        job->work.data = job;
+        job->life = life;
+        job->place = place;
+        job->keeps_base = place->ns ? prg_policy_set_ref(life->set.active) : NULL;
+        life->job = job;
+        prg_require(uv_queue_work(life->loop, &job->work, on_work, on_worked) == 0);
+        return;
+    }
+    if (is_there)
+        take(life, place, &job->load);
+    else
+        drop_namespace(life, place);
+    free_job(job);
+}
+
+static struct place *next_place(struct prg_policy_life *life)
+{
+    const struct prg_map_entry *entry;
+    if (life->set.is_wanted)
+        return &life->set;
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));)
+        if (((struct place *)entry->value)->is_wanted)
+            return entry->value;
+    return NULL;
+}
+
+static void start_next(struct prg_policy_life *life)
+{
+    struct place *place;
+    while (!life->job && (place = next_place(life)))
+        start_job(life, place);
+}
+
+static void want(struct prg_policy_life *life, struct place *place)
+{
+    place->is_wanted = true;
+    if (life->job && life->job->place == place)
+        atomic_store(&life->job->load.stop, true);
+    start_next(life);
+}
+
+// ---- changes ----
 
 // What was written within the tick of the clock in which the set was loaded leaves no trace in the stamp.
 static void on_settle(uv_timer_t *timer)
@@ -99,9 +439,6 @@ static void on_settle(uv_timer_t *timer)
 
 void prg_policy_life_reload(struct prg_policy_life *life)
 {
-    struct prg_policy_set *set = NULL;
-    struct prg_error err = {0};
-    prg_auto_strbuf problems = PRG_STRBUF_INIT;
     if (!life->folder || !life->is_started)
         return;
     uint64_t stamp = prg_policy_folder_stamp(life->folder);
@@ -111,11 +448,7 @@ void prg_policy_life_reload(struct prg_policy_life *life)
         uv_timer_start(&life->settle, on_settle, SETTLE_MS, 0);
     life->is_noticed = false;
     life->stamp = stamp;
-    if (load(life, &problems, &set, &err) == PRG_OK)
-        activate(life, set);
-    else
-        refuse(life, &problems, &err);
-    prg_policy_set_unref(set);
+    want(life, &life->set);
 }
 
 void prg_policy_life_noticed(struct prg_policy_life *life)
@@ -123,38 +456,155 @@ void prg_policy_life_noticed(struct prg_policy_life *life)
     life->is_noticed = true;
 }
 
+// is_bare: a namespace that has had no set so far.
+static struct place *get_namespace(struct prg_policy_life *life, const char *ns, bool is_bare)
+{
+    struct place *place = prg_map_get(&life->namespaces, ns);
+    if (place)
+        return place;
+    place = prg_xcalloc(1, sizeof(*place));
+    place->ns = prg_xstrdup(ns);
+    place->is_bare = is_bare;
+    prg_strbuf_init(&place->problem);
+    prg_map_put(&life->namespaces, ns, place);
+    return place;
+}
+
+void prg_policy_life_changed(struct prg_policy_life *life, const struct prg_key *key)
+{
+    if (!life->is_started || key->group[0] || strcmp(key->kind, "ConfigMap") != 0)
+        return;
+    if (is_map_of_set(life, key->ns, key->name)) {
+        want(life, &life->set);
+        return;
+    }
+    if (!life->options.namespace_policies)
+        return;
+    const cJSON *map = life->options.store->reader.get(&life->options.store->reader, key);
+    // One that has gone, or has lost its label, was perhaps part of the set that there is.
+    if (is_scoped(life, map))
+        want(life, get_namespace(life, key->ns, true));
+    else if (prg_map_get(&life->namespaces, key->ns))
+        want(life, prg_map_get(&life->namespaces, key->ns));
+}
+
 // ---- life ----
 
-int prg_policy_life_new(const char *folder, const struct prg_policy_limits *limits, struct prg_policy_life **ret,
+static int parse_policies(struct prg_policy_life *life, const char *policies, struct prg_error *err)
+{
+    if (!policies)
+        return PRG_OK;
+    if (!prg_text_has_prefix(policies, map_prefix)) {
+        life->folder = prg_xstrdup(policies);
+        return PRG_OK;
+    }
+    const char *ns = policies + strlen(map_prefix), *slash = strchr(ns, '/');
+    life->map_namespace = prg_xstrndup(ns, slash ? (size_t)(slash - ns) : 0);
+    life->map_name = prg_xstrdup(slash ? slash + 1 : "");
+    if (!prg_name_is_dns1123_label(life->map_namespace) || !prg_name_is_dns1123_subdomain(life->map_name))
+        return prg_fail(err, PRG_INVALID, "policies %s: configmap:NAMESPACE/NAME is needed", policies);
+    if (!life->options.store)
+        return prg_fail(err, PRG_INVALID, "policies %s: there is no store to read it from", policies);
+    return PRG_OK;
+}
+
+// At start: nothing runs yet that a thread would keep from waiting.
+static int load_set(struct prg_policy_life *life, struct prg_error *err)
+{
+    struct prg_policy_load load;
+    int rc = PRG_OK;
+    prg_policy_load_init(&load);
+    (void)gather(life, &life->set, &load);
+    if (!load.problems.length)
+        prg_policy_load_run(&load);
+    life->set.load_seconds = load.seconds;
+    if (load.set) {
+        life->set.active = prg_policy_set_ref(load.set);
+        life->set.accepted = 1;
+    } else {
+        if (load.problems.length > SHORT_BYTES)
+            prg_log(PRG_LOG_ERROR, "policy set refused", "errors", load.problems.text, NULL);
+        tell_event(life, &life->set, "Warning", "PolicySetRefused", load.problems.text);
+        rc = prg_fail(err, PRG_INVALID, "policies: %s", load.problems.text);
+    }
+    prg_policy_load_release(&load);
+    return rc;
+}
+
+static void note_namespace(const cJSON *map, void *ctx)
+{
+    struct prg_policy_life *life = ctx;
+    if (is_scoped(life, map))
+        (void)get_namespace(life, prg_meta_namespace(map), false); // it may have had one before we started
+}
+
+static void load_namespaces(struct prg_policy_life *life)
+{
+    const struct prg_map_entry *entry;
+    if (!life->options.namespace_policies || !life->options.store)
+        return;
+    list_maps(life, NULL, note_namespace, life);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        struct place *place = entry->value;
+        struct prg_policy_load load;
+        prg_policy_load_init(&load);
+        (void)gather(life, place, &load);
+        if (!load.problems.length)
+            prg_policy_load_run(&load);
+        take(life, place, &load);
+        prg_policy_load_release(&load);
+    }
+}
+
+int prg_policy_life_new(const struct prg_policy_life_options *options, struct prg_policy_life **ret,
                         struct prg_error *err)
 {
     struct prg_policy_life *life = prg_xcalloc(1, sizeof(*life));
-    life->folder = folder ? prg_xstrdup(folder) : NULL;
-    life->limits = *limits;
-    prg_strbuf_init(&life->problem);
-    life->stamp = folder ? prg_policy_folder_stamp(folder) : 0;
-    int rc = load(life, NULL, &life->active, err);
+    life->options = *options;
+    life->has_self = options->self != NULL;
+    if (life->has_self)
+        life->self = (struct prg_key){"", "Pod", prg_xstrdup(options->self->ns), prg_xstrdup(options->self->name)};
+    prg_strbuf_init(&life->set.problem);
+    prg_map_init(&life->namespaces);
+    int rc = parse_policies(life, options->policies, err);
+    if (rc == PRG_OK) {
+        life->stamp = life->folder ? prg_policy_folder_stamp(life->folder) : 0;
+        rc = load_set(life, err);
+    }
     if (rc != PRG_OK) {
         prg_policy_life_free(life);
         return rc;
     }
+    load_namespaces(life);
     *ret = life;
     return PRG_OK;
 }
 
 void prg_policy_life_free(struct prg_policy_life *life)
 {
+    const struct prg_map_entry *entry;
     if (!life)
         return;
-    prg_policy_set_unref(life->active);
-    prg_strbuf_release(&life->problem);
+    prg_require(!life->job);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        free_place(entry->value);
+        free(entry->value);
+    }
+    prg_map_release(&life->namespaces);
+    free_place(&life->set);
+    if (life->has_self) {
+        free((char *)(uintptr_t)life->self.ns);
+        free((char *)(uintptr_t)life->self.name);
+    }
     free(life->folder);
+    free(life->map_namespace);
+    free(life->map_name);
     free(life);
 }
 
 struct prg_policy_set *prg_policy_life_active(const struct prg_policy_life *life)
 {
-    return life->active;
+    return life->set.active;
 }
 
 const char *prg_policy_life_folder(const struct prg_policy_life *life)
@@ -162,18 +612,56 @@ const char *prg_policy_life_folder(const struct prg_policy_life *life)
     return life->folder;
 }
 
+void prg_policy_life_bind(struct prg_policy_life *life, struct prg_planner *planner)
+{
+    const struct prg_map_entry *entry;
+    life->planner = planner;
+    prg_planner_set_policies(planner, life->set.active);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));)
+        put_namespace(life, entry->value);
+}
+
 void prg_policy_life_start(struct prg_policy_life *life, uv_loop_t *loop, prg_policy_active_fn active, void *ctx)
 {
     life->fn = active;
     life->ctx = ctx;
     life->is_started = true;
+    life->loop = loop;
     life->settle.data = life;
     uv_timer_init(loop, &life->settle);
 }
 
+// A load under way ends by itself; the loop waits for it.
 void prg_policy_life_stop(struct prg_policy_life *life)
 {
     if (life->is_started)
         uv_close((uv_handle_t *)&life->settle, NULL);
     life->is_started = false;
+    if (life->job)
+        atomic_store(&life->job->load.stop, true);
+}
+
+// ---- for metrics ----
+
+static struct prg_policy_life_state state_of(const struct place *place)
+{
+    return (struct prg_policy_life_state){.ns = place->ns,
+                                          .revision = place->active ? prg_policy_set_revision(place->active) : "",
+                                          .is_refused = place->problem.length > 0,
+                                          .problem = place->problem.text,
+                                          .accepted = place->accepted,
+                                          .refused = place->refused,
+                                          .load_seconds = place->load_seconds};
+}
+
+void prg_policy_life_each(const struct prg_policy_life *life,
+                          void (*visit)(const struct prg_policy_life_state *state, void *ctx), void *ctx)
+{
+    const struct prg_map_entry *entry;
+    struct prg_policy_life_state state = state_of(&life->set);
+    visit(&state, ctx);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        state = state_of(entry->value);
+        visit(&state, ctx);
+    }
 }

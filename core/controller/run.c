@@ -88,8 +88,10 @@ static size_t refresh_store(struct run *run)
     prg_vec_init(&changes.keys);
     if (run->store->ops->refresh(run->store, note_change, &changes, &err) != PRG_OK)
         log_error("the folder cannot be read again; going on with what is known", &err);
-    for (size_t i = 0; i < changes.keys.count; i++)
+    for (size_t i = 0; i < changes.keys.count; i++) {
+        prg_policy_life_changed(run->policies, changes.keys.items[i]);
         prg_serving_loop_changed(run->serving, changes.keys.items[i], now_ms());
+    }
     size_t count = changes.keys.count;
     prg_vec_release(&changes.keys);
     prg_arena_release(&changes.arena);
@@ -122,11 +124,14 @@ static void arm_work(struct run *run)
         uv_timer_start(&run->work, on_work, (uint64_t)wait_ms, 0);
 }
 
-static void on_policies(struct prg_policy_set *set, void *ctx)
+static void on_policies(const char *ns, void *ctx)
 {
     struct run *run = ctx;
-    prg_planner_set_policies(run->planner, set);
-    prg_serving_loop_enqueue_all(run->serving, now_ms());
+    struct prg_key key = {"", "Namespace", "", ns};
+    if (ns)
+        prg_serving_loop_changed(run->serving, &key, now_ms());
+    else
+        prg_serving_loop_enqueue_all(run->serving, now_ms());
     arm_work(run);
 }
 
@@ -301,14 +306,20 @@ int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
 {
     struct run run = {.options = options};
     struct prg_catalog_options catalog = {.play_kubelet = options->play_kubelet};
-    int rc = prg_policy_life_new(options->policies, &options->limits, &run.policies, err);
+    int rc = prg_catalog_open(options->folder, &catalog, &run.store, err);
     if (rc != PRG_OK)
         return rc;
-    rc = prg_catalog_open(options->folder, &catalog, &run.store, err);
+    struct prg_policy_life_options policies = {.policies = options->policies,
+                                               .namespace_policies = options->namespace_policies,
+                                               .limits = options->limits,
+                                               .compat = options->compat,
+                                               .store = run.store};
+    rc = prg_policy_life_new(&policies, &run.policies, err);
     if (rc == PRG_OK) {
         prg_catalog_on_problem(run.store, on_store_problem, &run);
         prg_map_init(&run.watchers);
         run.planner = prg_planner_new(prg_policy_life_active(run.policies), options->compat, options->config_namespace);
+        prg_policy_life_bind(run.policies, run.planner);
         prg_planner_load_config(run.planner, &run.store->reader);
         struct prg_serving_loop_options serving = {.report = options->report, .ctx = options->ctx};
         run.serving = prg_serving_loop_new(run.store, run.planner, &serving);
@@ -320,8 +331,8 @@ int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
         prg_serving_loop_free(run.serving);
         prg_planner_free(run.planner);
         prg_map_release(&run.watchers);
-        prg_store_free(run.store);
+        prg_policy_life_free(run.policies);
     }
-    prg_policy_life_free(run.policies);
+    prg_store_free(run.store);
     return rc;
 }

@@ -5,8 +5,9 @@
 #include "controller/serving_loop.h"
 
 struct prg_run_options {
-    const char *folder;   // of the store
-    const char *policies; // folder of the policy set or NULL
+    const char *folder;          // of the store
+    const char *policies;        // folder of the policy set, "configmap:NAMESPACE/NAME", or NULL
+    uint32_t namespace_policies; // that namespaces may set; 0: none
     const char *config_namespace;
     const struct prg_compat *compat;
     struct prg_policy_limits limits;
