@@ -149,6 +149,8 @@ cJSON *prg_json_copy_empty(struct prg_arena *arena, const cJSON *node)
     *copy = *node;
     copy->next = copy->prev = copy->child = NULL;
     copy->string = NULL;
+    if (!prg_json_is_string(node))
+        copy->valueint = 0;
     if (node->valuestring) {
         size_t length = prg_json_is_string(node) ? (size_t)node->valueint : strlen(node->valuestring);
         copy->valuestring = prg_arena_strndup(arena, node->valuestring, length);
@@ -178,6 +180,15 @@ cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node)
     head->next = head->prev = NULL;
     head->string = NULL;
     return head;
+}
+
+uint32_t prg_json_identity(const cJSON *root)
+{
+    static uint32_t last;
+    prg_require(prg_json_is_object(root) || prg_json_is_array(root));
+    if (!root->valueint && last < INT32_MAX)
+        ((cJSON *)root)->valueint = (int)++last; // no part of the value
+    return (uint32_t)root->valueint;
 }
 
 // ---- changing ----

@@ -5,7 +5,7 @@
 // Differences to a stock cJSON tree, so that nothing is lost:
 //   - every node and text lives in a prg_arena; there is no free, a tree dies with its arena; never call cJSON_Delete;
 //   - numbers keep their text in valuestring ("1e3", "9007199254740993"); valuedouble is not the value;
-//   - strings may hold NUL; their length is in valueint;
+//   - strings may hold NUL; their length is in valueint; of containers it is prg_json_identity;
 //   - the place in the source (line, column) is kept in the bits of valuedouble, see prg_json_position;
 //   - the high byte of type holds an origin tag, see prg_json_origin: which layer a node came from;
 //   - keys are unique within an object, compared byte for byte, and hold no NUL.
@@ -39,6 +39,11 @@ cJSON *prg_json_copy_empty(struct prg_arena *arena,
 // A second head for a tree that stays where it is, to be a member or item elsewhere; null for NULL. The children are
 // shared: neither side may change them while the other is in use.
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node);
+
+// A number that no other tree of this process has or had, given to root, an object or array, when it is first asked for:
+// for caches of what was made of a tree. From then on the tree must not change; a copy of it has none yet. 0: there are
+// none left.
+uint32_t prg_json_identity(const cJSON *root);
 
 // ---- changing (only trees of your own) ----
 // Sets object[key] = value: replaces in place or appends. Copies key. value must not be in another tree.

@@ -222,6 +222,7 @@ static int library_index(lua_State *L)
     if (is_config || strcmp(name, "compat") == 0) {
         if (vm->at_top_level)
             return refuse_at_top_level(L, name);
+        vm->has_looked = true;
         prg_view_push(L, is_config ? vm->config : vm->compat);
         return 1;
     }

@@ -29,6 +29,7 @@ struct choosing {
     size_t count;
     size_t *order, *spare; // indices of the accepted ones, best first; room for the merge
     size_t accepted;
+    bool has_looked;    // at more than the question says (answers.h)
     size_t asked;       // index of the candidate asked last, for errors; SIZE_MAX: none
     const char *chosen; // what choose answered
     const char *reason;
@@ -257,7 +258,7 @@ static int choose_protected(lua_State *L)
     lua_settop(L, 0);
     luaL_checkstack(L, 20, "policy");
     prg_policy_file_push_table(L, c->file);
-    prg_view_push_eager(L, c->request);
+    prg_view_push_watched(L, c->request, prg_answers_plain_fields);
     lua_createtable(L, (int)c->count, 0);
     for (enum step step = c->first; step <= c->last; step++)
         steps[step](L, c);
@@ -273,7 +274,9 @@ static int run_steps(struct choosing *c, const struct prg_policy_file *file, enu
     c->first = c->step = first;
     c->last = last;
     c->asked = SIZE_MAX;
-    if (prg_vm_call(prg_set_vm(c->set, file), choose_protected, c, err) == PRG_OK)
+    int rc = prg_vm_call(prg_set_vm(c->set, file), choose_protected, c, err);
+    c->has_looked = c->has_looked || file->vm->has_looked;
+    if (rc == PRG_OK)
         return PRG_OK;
     if (c->asked < c->count)
         prg_wrap(err, "candidate '%s'", c->candidates[c->asked]->name);
@@ -324,37 +327,52 @@ static void prepare(struct choosing *c, const struct prg_runtime_request *reques
     c->views = prg_arena_array(arena, cJSON *, room);
     c->order = prg_arena_array(arena, size_t, room);
     c->spare = prg_arena_array(arena, size_t, room);
-    for (size_t i = 0; i < c->count; i++) {
-        candidates[i].created = plain_time(arena, candidates[i].created);
+    for (size_t i = 0; i < c->count; i++)
         c->candidates[i] = &candidates[i];
-    }
     qsort(c->candidates, c->count, sizeof(*c->candidates), compare_default);
     for (size_t i = 0; i < c->count; i++)
         c->views[i] = candidate_tree(arena, c->candidates[i]);
 }
 
+// Asks the policy.
+static int ask(struct choosing *c, const struct prg_runtime_request *request, struct prg_candidate *candidates,
+               struct prg_selection *ret, struct prg_error *err)
+{
+    const struct prg_policy_file *accept, *before;
+    prepare(c, request, candidates);
+    accept = prg_set_find(c->set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_ACCEPT, 0, NULL);
+    before = prg_set_find(c->set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_BEFORE, 0, NULL);
+    prg_require(accept && before); // the shipped file has both
+    int rc = run_steps(c, accept, STEP_ACCEPT, accept == before ? STEP_BEFORE : STEP_ACCEPT, err);
+    if (rc == PRG_OK && accept != before)
+        rc = run_steps(c, before, STEP_BEFORE, STEP_BEFORE, err);
+    if (rc != PRG_OK)
+        return rc;
+    prg_set_fill_source(c->set, accept, PRG_FN_ACCEPT, &ret->accept);
+    prg_set_fill_source(c->set, before, PRG_FN_BEFORE, &ret->before);
+    if (c->accepted && !request->named)
+        rc = ask_choose(c, ret, 0, err);
+    return rc == PRG_OK ? take_choice(c, ret, err) : rc;
+}
+
 int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count,
                    struct prg_selection *ret, struct prg_error *err)
 {
-    struct choosing c = {.set = ctx, .count = count};
-    const struct prg_policy_file *accept, *before;
-    if (!c.set->context)
+    struct prg_policy_set *set = ctx;
+    struct choosing c = {.set = set, .count = count};
+    prg_auto_strbuf question = PRG_STRBUF_INIT;
+    if (!set->context)
         return prg_fail(err, PRG_POLICY, "policy runtime_selection was asked outside a plan");
     *ret = (struct prg_selection){0};
-    prepare(&c, request, candidates);
-    accept = prg_set_find(c.set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_ACCEPT, 0, NULL);
-    before = prg_set_find(c.set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_BEFORE, 0, NULL);
-    prg_require(accept && before); // the shipped file has both
-    int rc = run_steps(&c, accept, STEP_ACCEPT, accept == before ? STEP_BEFORE : STEP_ACCEPT, err);
-    if (rc == PRG_OK && accept != before)
-        rc = run_steps(&c, before, STEP_BEFORE, STEP_BEFORE, err);
-    if (rc != PRG_OK)
-        return rc;
-    prg_set_fill_source(c.set, accept, PRG_FN_ACCEPT, &ret->accept);
-    prg_set_fill_source(c.set, before, PRG_FN_BEFORE, &ret->before);
-    if (c.accepted && !request->named)
-        rc = ask_choose(&c, ret, 0, err);
-    return rc == PRG_OK ? take_choice(&c, ret, err) : rc;
+    for (size_t i = 0; i < count; i++)
+        candidates[i].created = plain_time(set->context->arena, candidates[i].created);
+    bool is_kept = prg_answers_question(&question, request, candidates, count);
+    if (is_kept && prg_answers_find(&set->answers, &question, set->context->arena, candidates, count, ret))
+        return PRG_OK;
+    int rc = ask(&c, request, candidates, ret, err);
+    if (rc == PRG_OK && is_kept && !c.has_looked)
+        prg_answers_keep(&set->answers, &question, candidates, count, ret);
+    return rc;
 }
 
 // ---- every pair, for the check that `before` is an order ----

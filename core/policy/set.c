@@ -75,6 +75,7 @@ static struct prg_policy_set *compose(struct prg_set_layer *const layers[PRG_SET
     size_t sources = 0;
     set->refs = 1;
     prg_arena_init(&set->arena);
+    prg_answers_init(&set->answers);
     for (int layer = 0; layer < PRG_SET_LAYERS; layer++) {
         set->layers[layer] = layers[layer];
         if (!layers[layer])
@@ -209,6 +210,7 @@ void prg_policy_set_unref(struct prg_policy_set *set)
         return;
     for (size_t layer = 0; layer < PRG_SET_LAYERS; layer++)
         prg_set_layer_unref(set->layers[layer]);
+    prg_answers_release(&set->answers);
     prg_arena_release(&set->arena);
     free(set);
 }

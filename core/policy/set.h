@@ -3,6 +3,7 @@
 // core/policy.
 #pragma once
 #include "base/vec.h"
+#include "policy/answers.h"
 #include "policy/file.h"
 
 // Layers, in the order in which they are asked: a namespace's files, those of the set, the shipped ones.
@@ -48,6 +49,7 @@ struct prg_policy_set {
     const char *refusal; // why every plan fails; NULL: it does not
     char revision[17];
     struct prg_decider decider;
+    struct prg_answers answers;
     const struct prg_decision_context *context; // of the plan under way, or NULL
 };
 

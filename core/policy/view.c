@@ -16,6 +16,7 @@ struct view {
     const cJSON *at; // lists: the item looked at last …
     size_t at_index; // … and its index from 1; 0: none yet
     size_t count;    // lists: items, SIZE_MAX: not counted yet
+    bool is_watched; // a look at it is noted
 };
 
 enum { EAGER_INNER = 3 }; // members up to which an object inside an eager one is eager too
@@ -34,6 +35,7 @@ static void push_userdata(lua_State *L, const cJSON *node, int meta)
     view->at = NULL;
     view->at_index = 0;
     view->count = SIZE_MAX;
+    view->is_watched = false;
     lua_rawgeti(L, LUA_REGISTRYINDEX, meta);
     lua_setmetatable(L, -2);
 }
@@ -122,8 +124,10 @@ bool prg_view_is_null(lua_State *L, int index)
 static struct view *check(lua_State *L, int index)
 {
     struct view *view = lua_touserdata(L, index);
-    if (view->generation != prg_vm_of(L)->generation)
+    struct prg_vm *vm = prg_vm_of(L);
+    if (view->generation != vm->generation)
         prg_vm_raise(L, 1, "this view has expired: nothing may be kept from an earlier call");
+    vm->has_looked = vm->has_looked || view->is_watched;
     return view;
 }
 
@@ -402,15 +406,27 @@ static void fill_meta(lua_State *L, const luaL_Reg *functions, const char *name,
     lua_rawsetp(L, -2, key);
 }
 
-void prg_view_push_eager(lua_State *L, const cJSON *object)
+static bool is_named(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return !names;
+}
+
+// Pushes a view whose __index is a table, which the VM reads without a call; that table lies on top of it. plain: the
+// members to put there, NULL: all.
+static void push_with_table(lua_State *L, const cJSON *object, const char *const *plain)
 {
     const cJSON *item;
-    luaL_checkstack(L, 6, "view");
+    luaL_checkstack(L, 7, "view");
     push_userdata(L, object, prg_vm_of(L)->ref.object_meta);
-    lua_createtable(L, 0, 9); // a metatable of its own …
+    lua_createtable(L, 0, 9); // a metatable of its own
     fill_meta(L, object_functions + 1, "object", "table", &view_key);
-    lua_createtable(L, 0, (int)prg_json_count(object)); // … whose __index is a table, which the VM reads without a call
+    lua_createtable(L, 0, (int)prg_json_count(object));
     prg_json_each (item, object) {
+        if (!is_named(plain, item->string))
+            continue;
         lua_pushstring(L, item->string);
         if (prg_json_is_object(item) && prg_json_count(item) <= EAGER_INNER)
             prg_view_push_eager(L, item);
@@ -418,8 +434,36 @@ void prg_view_push_eager(lua_State *L, const cJSON *object)
             prg_view_push(L, item);
         lua_rawset(L, -3);
     }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "__index");
+    lua_insert(L, -2);
+    lua_setmetatable(L, -3);
+}
+
+void prg_view_push_eager(lua_State *L, const cJSON *object)
+{
+    push_with_table(L, object, NULL);
+    lua_pop(L, 1);
+}
+
+// A member that is not in the table of a watched view (upvalue 1): 1 the table, 2 the key.
+static int watched_index(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_replace(L, 1);
+    return object_index(L);
+}
+
+void prg_view_push_watched(lua_State *L, const cJSON *object, const char *const *plain)
+{
+    push_with_table(L, object, plain);
+    ((struct view *)lua_touserdata(L, -2))->is_watched = true;
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, watched_index, 1);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
+    lua_pop(L, 1);
 }
 
 static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,

@@ -19,6 +19,9 @@ void prg_view_open(lua_State *L);
 void prg_view_push(lua_State *L, const cJSON *node);
 // The same for an object that is read often: its members are turned into Lua values at once.
 void prg_view_push_eager(lua_State *L, const cJSON *object);
+// The same, but only of the members in `plain` (NULL-ended); reading another one, or the object as a whole, is noted in
+// the vm's has_looked.
+void prg_view_push_watched(lua_State *L, const cJSON *object, const char *const *plain);
 void prg_view_push_null(lua_State *L); // perigee.null
 
 bool prg_view_is(lua_State *L, int index); // a view of an object or list

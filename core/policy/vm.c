@@ -348,6 +348,7 @@ static void begin_call(struct prg_vm *vm)
     vm->deadline_ns = prg_clock_monotonic_ns() + (int64_t)vm->limits.max_wall_ms * 1000000;
     vm->trip = PRG_TRIP_NONE;
     vm->is_interrupted = 0;
+    vm->has_looked = false;
     vm->refused_bytes = 0;
     vm->stress.count = 0;
     vm->stress.is_refused = false;

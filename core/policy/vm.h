@@ -55,6 +55,7 @@ struct prg_vm {
     size_t arena_start_bytes;             // used_bytes of arena when the call began
     const cJSON *config, *compat;         // perigee.config, perigee.compat; NULL: absent
     uint64_t generation;                  // views made under another one have expired
+    bool has_looked;                      // the call has read what an answer must not be kept for (view.h)
     struct prg_strbuf printed;            // what `print` wrote in this call
     struct prg_strbuf scratch;            // for texts on their way into Lua, so that a raise loses nothing
     struct prg_coverage *coverage;        // lines that run are counted there; NULL: not counted

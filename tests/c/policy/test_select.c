@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/set.h"
+
 struct choice {
     struct prg_selection selection;
     struct prg_error err;
@@ -380,6 +382,116 @@ static void nothing_is_kept_between_calls(void **state)
     remove_folder(folder);
 }
 
+// What the policy says about the one candidate, for a service with this pin.
+static const char *verdict_on(struct prg_arena *arena, struct prg_policy_set *set, const cJSON *list, const char *pin,
+                              const cJSON *config)
+{
+    const struct prg_decider *decide = prg_policy_set_decider(set);
+    struct prg_runtime_request request = default_request(arena);
+    size_t count;
+    struct prg_candidate *candidates = candidates_of(arena, list, &count);
+    struct prg_selection selection;
+    struct prg_error err = {0};
+    request.service =
+        json_of(arena, prg_arena_printf(arena, "{'metadata': {'name': 's', 'labels': {'pin': '%s'}}}", pin));
+    request.namespace_object = strcmp(pin, "b") == 0 ? json_of(arena, "{}") : NULL;
+    struct prg_decision_context context = {
+        .arena = arena, .service = request.service, .config = config, .compat = json_of(arena, "{}")};
+    assert_ok(decide->begin(decide->ctx, &context, &err), &err);
+    assert_ok(decide->select(decide->ctx, &request, candidates, count, &selection, &err), &err);
+    decide->end(decide->ctx);
+    return candidates[0].reason ? candidates[0].reason : "accepted";
+}
+
+static void answers_are_given_again_only_where_they_cannot_differ(void **state)
+{
+    static const struct {
+        const char *reason; // a Lua expression
+        bool is_kept;
+    } cases[] = {
+        {"'always the same'", true},
+        {"request.protocol .. request.format.name .. candidate.name", true},
+        {"tostring(candidate.object)", true},
+        {"request.service.metadata.labels.pin", false},
+        {"tostring(request.namespace)", false},
+        {"request.model.modelFormat.name", false},
+        {"tostring(request)", false},
+        {"(function() for key in pairs(request) do return key end end)()", false},
+        {"tostring(next(request))", false},
+        {"tostring(request == candidate)", false},
+        {"tostring(perigee.copy(request).named)", false},
+        {"perigee.json.encode(request)", false},
+        {"tostring(perigee.config.a)", false},
+        {"tostring(perigee.compat.image_suffix)", false},
+    };
+    struct prg_arena *arena = *state;
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        const char *lua = prg_arena_printf(arena,
+                                           "return { api = 'runtime_selection/v1',\n"
+                                           "  accept = function(candidate, request) return false, %s end }\n",
+                                           cases[i].reason);
+        char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+        struct prg_policy_set *set = load_set(folder), *fresh = load_set(folder);
+        const cJSON *list = json_of(arena, "[{'name': 'x', 'spec': {}}]");
+        const char *first = verdict_on(arena, set, list, "a", json_of(arena, "{'a': 1}"));
+        assert_string_equal(verdict_on(arena, set, list, "a", json_of(arena, "{'a': 1}")), first);
+        assert_int_equal(set->answers.by_question.count, cases[i].is_kept);
+        // Another service, namespace and configuration, and the same asked of a set that has kept nothing.
+        const char *again = verdict_on(arena, set, list, "b", json_of(arena, "{'a': 2}"));
+        assert_string_equal(again, verdict_on(arena, fresh, list, "b", json_of(arena, "{'a': 2}")));
+        // A runtime that changed is another tree.
+        list = json_of(arena, "[{'name': 'y', 'spec': {'disabled': true}}]");
+        const char *other = verdict_on(arena, set, list, "a", json_of(arena, "{'a': 1}"));
+        assert_string_equal(other, verdict_on(arena, fresh, list, "a", json_of(arena, "{'a': 1}")));
+        prg_policy_set_unref(set);
+        prg_policy_set_unref(fresh);
+        remove_folder(folder);
+    }
+}
+
+static void kept_answers_have_the_order_and_the_choice(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *lua = "local M = { api = 'runtime_selection/v1' }\n"
+                      "function M.accept(candidate) return candidate.name ~= 'b', 'no b', 'other' end\n"
+                      "function M.before(a, b) return a.name > b.name end\n"
+                      "function M.choose(accepted) return 'c', 'the third' end\n"
+                      "return M\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    const cJSON *list = json_of(arena, "[{'name': 'a'}, {'name': 'b'}, {'name': 'c'}, {'name': 'd'}]");
+    struct prg_runtime_request request = default_request(arena);
+    for (int i = 0; i < 3; i++) {
+        size_t count;
+        struct prg_candidate *candidates = candidates_of(arena, list, &count);
+        struct choice choice = choose(arena, set, &request, candidates, count);
+        assert_string_equal(order_text(arena, &choice), "d c a > c");
+        assert_string_equal(choice.selection.reason, "the third");
+        assert_string_equal(candidates[1].reason, "no b");
+        assert_string_equal(candidates[1].code, "other");
+        assert_int_equal(choice.selection.accept.line, 2);
+        assert_int_equal(choice.selection.choose.line, 4);
+        assert_int_equal(set->answers.by_question.count, 1);
+    }
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+static void kept_answers_take_no_more_than_their_room(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *lua = "return { api = 'runtime_selection/v1',\n"
+                      "  accept = function() return false, ('x'):rep(1000000) end }\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    for (int i = 0; i < 40; i++) {
+        verdict_on(arena, set, json_of(arena, "[{'name': 'x'}]"), "a", json_of(arena, "{}"));
+        assert_in_range(set->answers.bytes, 1000000, 9000000);
+    }
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
 static void many_candidates_are_sorted_with_few_questions(void **state)
 {
     enum { COUNT = 1000 };
@@ -411,6 +523,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_accept_follows_the_rules),
         cmocka_unit_test(shipped_order_is_that_of_the_rules_whatever_the_input_order),
+        cmocka_unit_test(answers_are_given_again_only_where_they_cannot_differ),
+        cmocka_unit_test(kept_answers_have_the_order_and_the_choice),
+        cmocka_unit_test(kept_answers_take_no_more_than_their_room),
         cmocka_unit_test(no_candidates_or_none_accepted_choose_nothing),
         cmocka_unit_test(an_overlay_answers_for_the_functions_it_has),
         cmocka_unit_test(candidates_that_before_holds_equal_stay_in_the_default_order),
