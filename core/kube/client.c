@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// client.c: apply, status, delete.
+// client.c: apply, create, patch, status, delete.
 //
-// | a write is | until                                                     |
-// | ---------- | --------------------------------------------------------- |
-// | deciding   | the next timer, when there is nothing to send             |
-// | asking     | discovery has found its kind                              |
-// | sent       | the answer; an apply with conflicts is sent a second time |
+// | a write is | until                                                            |
+// | ---------- | ---------------------------------------------------------------- |
+// | deciding   | the next timer, when there is nothing to send                    |
+// | asking     | discovery has found its kind                                     |
+// | preparing  | fields were taken over or given up (adopt.h): a read and a patch |
+// | sent       | the answer; an apply with conflicts is sent a second time        |
 #include "kube/client.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "kube/adopt.h"
 #include "kube/status.h"
 #include "object/meta.h"
+#include "store/intent.h"
 #include "json/merge.h"
 
 #define WRITE_DEADLINE_MS 30000
 #define FIGHT_COUNT 5 // fields taken over so often within FIGHT_MS: somebody takes them back each time
 #define FIGHT_MS (10 * 60 * 1000)
 #define MAX_APPLIED 200000 // objects whose last apply is remembered
-
-enum write_kind { WRITE_APPLY, WRITE_STATUS, WRITE_DELETE };
 
 // What was applied last to an object, so that the same need not be sent again.
 struct applied {
@@ -36,7 +37,7 @@ struct prg_write {
     struct prg_client *client;
     struct prg_write *previous, *next;
     struct prg_arena arena;
-    enum write_kind kind;
+    enum prg_write_kind kind;
     prg_write_fn fn;
     void *ctx;
     struct prg_timer timer;
@@ -49,6 +50,7 @@ struct prg_write {
     uint64_t digest;     // of the whole intent, before fields were left to others
     const char *version; // known resourceVersion, or ""
     bool is_forced;
+    bool is_to_prepare;
     const char *taken_over;
     enum prg_write_result result; // of a write without a request
     struct prg_error err;
@@ -218,18 +220,29 @@ static void remember(struct prg_write *w, const cJSON *answer)
     applied->uid_hash = hash_of(prg_meta_uid(answer));
 }
 
+// Which revision of the policies made an object is only written along with a real change (store/intent.h).
+static cJSON *without_revision(struct prg_write *w)
+{
+    cJSON *body = prg_json_copy(&w->arena, w->body);
+    cJSON *annotations = prg_json_at(body, "metadata", "annotations");
+    if (annotations)
+        prg_json_remove(annotations, PRG_ANNOTATION_POLICY_REVISION);
+    return body;
+}
+
 // The cache shows what we applied last and nobody changed since. The generation covers the spec where there is one;
 // everything else is compared. Defaults that the server filled in are in stored only, so this is no equality.
 static bool is_unchanged(struct prg_write *w, const cJSON *stored)
 {
     const struct applied *applied = find_applied(w);
+    const cJSON *body = without_revision(w);
     if (!stored || !applied || applied->digest != w->digest || applied->uid_hash != hash_of(prg_meta_uid(stored)) ||
         prg_meta_is_deleting(stored))
         return false;
     if (!applied->generation)
-        return prg_client_is_in_place(w->body, stored);
+        return prg_client_is_in_place(body, stored);
     return applied->generation == prg_meta_generation(stored) &&
-           prg_client_is_in_place(prg_json_get(w->body, "metadata"), prg_json_get(stored, "metadata"));
+           prg_client_is_in_place(prg_json_get(body, "metadata"), prg_json_get(stored, "metadata"));
 }
 
 // ---- the end of a write ----
@@ -258,11 +271,7 @@ static void tell(struct prg_write *w, struct prg_write_outcome *outcome)
     void *ctx = w->ctx;
     outcome->taken_over = w->taken_over;
     if (outcome->err)
-        prg_wrap(&w->err, "%s %s",
-                 w->kind == WRITE_APPLY    ? "apply"
-                 : w->kind == WRITE_STATUS ? "status of"
-                                           : "delete",
-                 prg_key_text(&w->arena, &w->key));
+        prg_wrap(&w->err, "%s %s", prg_write_verb(w->kind), prg_key_text(&w->arena, &w->key));
     // Out of the list first, so that a halt from within the callback does not find it; its memory lives until after.
     struct prg_write dying = *w;
     dying.err = w->err;
@@ -389,10 +398,11 @@ static void refused(struct prg_write *w, const struct prg_response *response)
 {
     struct prg_status status;
     prg_status_of(&w->arena, response, &status);
-    if (w->kind == WRITE_APPLY && status.code == 409 && strcmp(status.cause, "FieldManagerConflict") == 0 &&
+    if (w->kind == PRG_WRITE_APPLY && status.code == 409 && strcmp(status.cause, "FieldManagerConflict") == 0 &&
         !w->is_forced && resolve_conflict(w, &status))
         return;
-    if (status.code == 404 && w->kind == WRITE_DELETE) {
+    bool is_there = w->kind == PRG_WRITE_CREATE && status.code == 409 && strcmp(status.reason, "AlreadyExists") == 0;
+    if ((status.code == 404 && w->kind == PRG_WRITE_DELETE) || is_there) {
         struct prg_write_outcome outcome = {.result = PRG_WRITE_UNCHANGED};
         tell(w, &outcome);
         return;
@@ -419,13 +429,13 @@ static void done_well(struct prg_write *w, const struct prg_response *response)
     }
     const char *version = prg_json_get_text(prg_json_get(answer, "metadata"), "resourceVersion");
     struct prg_write_outcome outcome = {.object = answer, .warnings = response->warnings};
-    if (w->kind == WRITE_DELETE)
+    if (w->kind == PRG_WRITE_DELETE)
         outcome.result = PRG_WRITE_DELETED;
     else if (response->status == 201)
         outcome.result = PRG_WRITE_CREATED;
     else
         outcome.result = *w->version && prg_text_equal(version, w->version) ? PRG_WRITE_UNCHANGED : PRG_WRITE_UPDATED;
-    if (w->kind == WRITE_APPLY)
+    if (w->kind == PRG_WRITE_APPLY)
         remember(w, answer);
     tell(w, &outcome);
 }
@@ -450,6 +460,12 @@ static void on_done(const struct prg_response *response, void *ctx)
 
 // ---- sending ----
 
+static const char *copied_version(struct prg_arena *arena, const cJSON *object)
+{
+    const char *version = prg_json_get_text(prg_json_get(object, "metadata"), "resourceVersion");
+    return version ? prg_arena_strdup(arena, version) : "";
+}
+
 static bool may_write(struct prg_write *w)
 {
     const struct prg_client_options *options = &w->client->options;
@@ -459,38 +475,111 @@ static bool may_write(struct prg_write *w)
     return false;
 }
 
+static void send_request(struct prg_write *w, const char *method, const char *path, const char *type, const cJSON *body,
+                         void (*done)(const struct prg_response *response, void *ctx))
+{
+    struct prg_client *client = w->client;
+    struct prg_call_handler handler = {.done = done};
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    if (body)
+        prg_json_print(&text, body, PRG_JSON_COMPACT);
+    struct prg_request request = {.method = method,
+                                  .path = path,
+                                  .kind = body ? PRG_CALL_WRITE : PRG_CALL_READ,
+                                  .content_type = type,
+                                  .body = body ? text.text : NULL,
+                                  .body_length = text.length,
+                                  .deadline_ms = WRITE_DEADLINE_MS,
+                                  .max_bytes = 16u << 20};
+    client->requests++;
+    w->call = client->transport->start(client->transport, &request, &handler, w);
+}
+
+static void add_manager(struct prg_strbuf *path, const struct prg_client *client)
+{
+    prg_strbuf_puts(path, "?fieldManager=");
+    prg_path_escape(path, client->manager);
+}
+
 static void send_write(struct prg_write *w)
 {
-    static const char *const methods[] = {"PATCH", "PATCH", "DELETE"};
-    static const char *const types[] = {"application/apply-patch+yaml", "application/merge-patch+json",
-                                        "application/json"};
+    static const struct {
+        const char *method, *type;
+    } forms[] = {
+        [PRG_WRITE_APPLY] = {"PATCH", "application/apply-patch+yaml"},
+        [PRG_WRITE_CREATE] = {"POST", "application/json"},
+        [PRG_WRITE_PATCH] = {"PATCH", "application/merge-patch+json"},
+        [PRG_WRITE_STATUS] = {"PATCH", "application/merge-patch+json"},
+        [PRG_WRITE_DELETE] = {"DELETE", "application/json"},
+    };
     struct prg_client *client = w->client;
-    struct prg_call_handler handler = {.done = on_done};
-    prg_auto_strbuf path = PRG_STRBUF_INIT, body = PRG_STRBUF_INIT;
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
     if (!may_write(w)) {
         decide(w, PRG_WRITE_FAILED, PRG_RETRY_SOON);
         return;
     }
     prg_strbuf_puts(&path, w->path);
-    if (w->kind != WRITE_DELETE) {
-        prg_strbuf_puts(&path, "?fieldManager=");
-        prg_path_escape(&path, client->manager);
+    if (w->kind != PRG_WRITE_DELETE) {
+        add_manager(&path, client);
         if (client->options.is_strict)
             prg_strbuf_puts(&path, "&fieldValidation=Strict");
     }
-    if (w->kind == WRITE_APPLY)
+    if (w->kind == PRG_WRITE_APPLY)
         prg_strbuf_printf(&path, "&force=%s", w->is_forced ? "true" : "false");
-    prg_json_print(&body, w->body, PRG_JSON_COMPACT);
-    struct prg_request request = {.method = methods[w->kind],
-                                  .path = path.text,
-                                  .kind = PRG_CALL_WRITE,
-                                  .content_type = types[w->kind],
-                                  .body = body.text,
-                                  .body_length = body.length,
-                                  .deadline_ms = WRITE_DEADLINE_MS,
-                                  .max_bytes = 16u << 20};
-    client->requests++;
-    w->call = client->transport->start(client->transport, &request, &handler, w);
+    send_request(w, forms[w->kind].method, path.text, forms[w->kind].type, w->body, on_done);
+}
+
+// ---- preparing ----
+
+static void on_prepared(const struct prg_response *response, void *ctx)
+{
+    struct prg_write *w = ctx;
+    if (!prg_response_ok(response)) {
+        on_done(response, w); // a conflict: it changed meanwhile, and is looked at again
+        return;
+    }
+    w->call = NULL;
+    send_write(w);
+}
+
+static void on_live(const struct prg_response *response, void *ctx)
+{
+    struct prg_write *w = ctx;
+    cJSON *live = NULL, *fields = NULL;
+    if (prg_response_ok(response) &&
+        prg_json_parse(&w->arena, response->body, response->body_length, NULL, &live, NULL) == PRG_OK)
+        fields = prg_adopt_fields(&w->arena, live, w->body, w->client->manager);
+    w->call = NULL;
+    if (!fields) { // gone, or all is well; or it cannot be read, which the apply will tell
+        send_write(w);
+        return;
+    }
+    if (!may_write(w)) {
+        decide(w, PRG_WRITE_FAILED, PRG_RETRY_SOON);
+        return;
+    }
+    struct prg_arena *arena = &w->arena;
+    const char *paths[] = {"/metadata/managedFields", "/metadata/resourceVersion"};
+    cJSON *values[] = {fields, prg_json_string(arena, copied_version(arena, live))}, *patch = prg_json_array(arena);
+    for (size_t i = 0; i < PRG_COUNT(paths); i++) {
+        cJSON *step = prg_json_object(arena);
+        prg_json_set_string(arena, step, "op", "replace");
+        prg_json_set_string(arena, step, "path", paths[i]);
+        prg_json_set(arena, step, "value", values[i]);
+        prg_json_append(patch, step);
+    }
+    prg_auto_strbuf path = PRG_STRBUF_INIT;
+    prg_strbuf_puts(&path, w->path);
+    add_manager(&path, w->client);
+    send_request(w, "PATCH", path.text, "application/json-patch+json", patch, on_prepared);
+}
+
+static void begin_write(struct prg_write *w)
+{
+    if (w->is_to_prepare)
+        send_request(w, "GET", w->path, NULL, NULL, on_live);
+    else
+        send_write(w);
 }
 
 static void on_resource(const struct prg_resource *resource, const struct prg_error *err, void *ctx)
@@ -500,7 +589,7 @@ static void on_resource(const struct prg_resource *resource, const struct prg_er
     if (err) {
         w->err = *err;
         tell_failure(w, PRG_RETRY_SOON);
-    } else if (!resource && w->kind == WRITE_DELETE) {
+    } else if (!resource && w->kind == PRG_WRITE_DELETE) {
         struct prg_write_outcome outcome = {.result = PRG_WRITE_UNCHANGED}; // no kind, no object
         tell(w, &outcome);
     } else if (!resource) {
@@ -512,14 +601,15 @@ static void on_resource(const struct prg_resource *resource, const struct prg_er
                  resource->is_namespaced ? "needs a metadata.namespace" : "has no namespace; leave it out");
         tell_failure(w, PRG_RETRY_ON_CHANGE);
     } else {
-        w->path = prg_path_of(&w->arena, resource, w->key.ns, w->key.name, w->kind == WRITE_STATUS ? "status" : NULL);
-        send_write(w);
+        w->path = prg_path_of(&w->arena, resource, w->key.ns, w->kind == PRG_WRITE_CREATE ? NULL : w->key.name,
+                              w->kind == PRG_WRITE_STATUS ? "status" : NULL);
+        begin_write(w);
     }
 }
 
 // ---- interface ----
 
-static struct prg_write *write_new(struct prg_client *client, enum write_kind kind, prg_write_fn fn, void *ctx)
+static struct prg_write *write_new(struct prg_client *client, enum prg_write_kind kind, prg_write_fn fn, void *ctx)
 {
     struct prg_write *w = prg_xcalloc(1, sizeof(*w));
     prg_arena_init(&w->arena);
@@ -543,37 +633,77 @@ static struct prg_write *ask(struct prg_write *w)
     return w;
 }
 
-static const char *copied_version(struct prg_arena *arena, const cJSON *object)
+// An intent to be sent: without what the server refuses in an apply, or what would tie it to a version.
+static bool set_intent(struct prg_write *w, const cJSON *intent)
 {
-    const char *version = prg_json_get_text(prg_json_get(object, "metadata"), "resourceVersion");
-    return version ? prg_arena_strdup(arena, version) : "";
+    static const char *const not_applied[] = {"managedFields", "resourceVersion", "creationTimestamp",
+                                              "generation",    "selfLink",        "uid"};
+    w->body = prg_json_copy(&w->arena, intent);
+    if (prg_key_of(&w->arena, w->body, &w->key, &w->err) != PRG_OK)
+        return false;
+    w->api_version = prg_json_get_text(w->body, "apiVersion");
+    prg_json_remove(w->body, "status");
+    for (size_t i = 0; i < PRG_COUNT(not_applied); i++)
+        prg_json_remove(prg_json_get(w->body, "metadata"), not_applied[i]);
+    return true;
+}
+
+struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
+                                          uint32_t marks, prg_write_fn fn, void *ctx)
+{
+    struct prg_write *w = write_new(client, PRG_WRITE_APPLY, fn, ctx);
+    if (!set_intent(w, intent))
+        return decide(w, PRG_WRITE_FAILED, PRG_RETRY_ON_CHANGE);
+    w->version = copied_version(&w->arena, stored);
+    w->digest = prg_json_digest(without_revision(w));
+    w->is_to_prepare = stored && prg_adopt_is_due(marks, intent);
+    if (!w->is_to_prepare && is_unchanged(w, stored))
+        return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
+    return ask(w);
 }
 
 struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, prg_write_fn fn,
                                    void *ctx)
 {
-    // What the server refuses in an apply, or what would tie it to a version.
-    static const char *const not_applied[] = {"managedFields", "resourceVersion", "creationTimestamp",
-                                              "generation",    "selfLink",        "uid"};
-    struct prg_write *w = write_new(client, WRITE_APPLY, fn, ctx);
-    w->body = prg_json_copy(&w->arena, intent);
-    if (prg_key_of(&w->arena, w->body, &w->key, &w->err) != PRG_OK)
-        return decide(w, PRG_WRITE_FAILED, PRG_RETRY_ON_CHANGE);
-    w->api_version = prg_json_get_text(w->body, "apiVersion");
-    prg_json_remove(w->body, "status");
-    for (size_t i = 0; i < PRG_COUNT(not_applied); i++)
-        prg_json_remove(prg_json_get(w->body, "metadata"), not_applied[i]);
+    return prg_client_apply_marked(client, intent, stored, 0, fn, ctx);
+}
+
+struct prg_write *prg_client_create(struct prg_client *client, const cJSON *intent, prg_write_fn fn, void *ctx)
+{
+    struct prg_write *w = write_new(client, PRG_WRITE_CREATE, fn, ctx);
+    return set_intent(w, intent) ? ask(w) : decide(w, PRG_WRITE_FAILED, PRG_RETRY_ON_CHANGE);
+}
+
+// The body of a patch holds uid and version of what it is for.
+static void tie(struct prg_write *w, const cJSON *stored)
+{
+    w->api_version = prg_json_get_text(stored, "apiVersion");
     w->version = copied_version(&w->arena, stored);
-    w->digest = prg_json_digest(w->body);
-    if (is_unchanged(w, stored))
+    cJSON *metadata = prg_json_ensure_object(&w->arena, w->body, "metadata");
+    if (*prg_meta_uid(stored))
+        prg_json_set_string(&w->arena, metadata, "uid", prg_meta_uid(stored));
+    if (*w->version)
+        prg_json_set_string(&w->arena, metadata, "resourceVersion", w->version);
+}
+
+struct prg_write *prg_client_patch(struct prg_client *client, const cJSON *stored, const cJSON *patch, prg_write_fn fn,
+                                   void *ctx)
+{
+    struct prg_write *w = write_new(client, PRG_WRITE_PATCH, fn, ctx);
+    const cJSON *own = prg_json_copy(&w->arena, stored);
+    if (prg_key_of(&w->arena, own, &w->key, &w->err) != PRG_OK)
+        return decide(w, PRG_WRITE_FAILED, PRG_RETRY_ON_CHANGE);
+    if (prg_json_equal(prg_merge_apply(&w->arena, own, patch), own))
         return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
+    w->body = prg_json_copy(&w->arena, patch);
+    tie(w, own);
     return ask(w);
 }
 
 struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *stored, const cJSON *status,
                                         const char *const *owned, prg_write_fn fn, void *ctx)
 {
-    struct prg_write *w = write_new(client, WRITE_STATUS, fn, ctx);
+    struct prg_write *w = write_new(client, PRG_WRITE_STATUS, fn, ctx);
     const cJSON *own = prg_json_copy(&w->arena, stored);
     cJSON *patch = NULL;
     if (prg_key_of(&w->arena, own, &w->key, &w->err) != PRG_OK ||
@@ -581,15 +711,8 @@ struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *
         return decide(w, PRG_WRITE_FAILED, PRG_RETRY_ON_CHANGE);
     if (!patch)
         return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
-    w->api_version = prg_json_get_text(own, "apiVersion");
-    w->version = copied_version(&w->arena, own);
     w->body = prg_json_object(&w->arena);
-    // The list of conditions is replaced as a whole, so it must not have changed since it was read.
-    cJSON *metadata = prg_json_ensure_object(&w->arena, w->body, "metadata");
-    if (*prg_meta_uid(own))
-        prg_json_set_string(&w->arena, metadata, "uid", prg_meta_uid(own));
-    if (*w->version)
-        prg_json_set_string(&w->arena, metadata, "resourceVersion", w->version);
+    tie(w, own); // the list of conditions is replaced as a whole, so it must not have changed since it was read
     prg_json_set(&w->arena, w->body, "status", patch);
     return ask(w);
 }
@@ -597,7 +720,7 @@ struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *
 struct prg_write *prg_client_delete(struct prg_client *client, const char *api_version, const struct prg_key *key,
                                     const char *uid, const char *version, prg_write_fn fn, void *ctx)
 {
-    struct prg_write *w = write_new(client, WRITE_DELETE, fn, ctx);
+    struct prg_write *w = write_new(client, PRG_WRITE_DELETE, fn, ctx);
     struct prg_arena *arena = &w->arena;
     w->api_version = prg_arena_strdup(arena, api_version);
     w->key = (struct prg_key){prg_arena_strdup(arena, key->group), prg_arena_strdup(arena, key->kind),
@@ -615,6 +738,15 @@ struct prg_write *prg_client_delete(struct prg_client *client, const char *api_v
     }
     free(prg_map_remove(&client->applied, applied_name(arena, &w->key)));
     return ask(w);
+}
+
+void prg_client_cancel(struct prg_client *client, const void *ctx)
+{
+    for (struct prg_write *w = client->writes, *next; w; w = next) {
+        next = w->next;
+        if (w->ctx == ctx)
+            write_free(w);
+    }
 }
 
 void prg_write_cancel(struct prg_write *write)

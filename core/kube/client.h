@@ -34,6 +34,14 @@ uint64_t prg_client_requests(const struct prg_client *client);
 // NULL. Both are only read during the call.
 struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, prg_write_fn fn,
                                    void *ctx);
+// The same, with the marks of stored (adopt.h): fields are taken over or given up first where they say so.
+struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
+                                          uint32_t marks, prg_write_fn fn, void *ctx);
+// One of this name that is there already is PRG_WRITE_UNCHANGED, whatever it holds.
+struct prg_write *prg_client_create(struct prg_client *client, const cJSON *intent, prg_write_fn fn, void *ctx);
+// Changes the object by a JSON merge patch. Refused with PRG_CONFLICT when it changed since, or is another.
+struct prg_write *prg_client_patch(struct prg_client *client, const cJSON *stored, const cJSON *patch, prg_write_fn fn,
+                                   void *ctx);
 // Makes the status of `stored` what `status` says. Conditions of types that are not in `owned` (NULL-ended; NULL: those
 // in status) stay as they are. Refused with PRG_CONFLICT when the object changed since.
 struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *stored, const cJSON *status,
@@ -43,6 +51,7 @@ struct prg_write *prg_client_delete(struct prg_client *client, const char *api_v
                                     const char *uid, const char *version, prg_write_fn fn, void *ctx);
 // The callback does not come. Not after it.
 void prg_write_cancel(struct prg_write *write);
+void prg_client_cancel(struct prg_client *client, const void *ctx); // those asked for with ctx
 
 // The rule for fields: replica counts, and what `kubectl rollout restart` writes.
 bool prg_client_is_foreign(const char *field, const char *manager);

@@ -38,7 +38,8 @@ struct prg_object {
     struct prg_object_kind *kind;
     struct tree *tree; // or NULL
     uint32_t refs;
-    uint32_t generation;                                // of the last replacement that had it
+    uint32_t generation; // of the last replacement that had it
+    uint32_t source, marks;
     uint32_t ns, name, uid, version, text, text_length; // offsets into texts
     uint32_t place_count;
     struct place places[]; // then texts
@@ -50,6 +51,7 @@ struct prg_object_kind {
     char **labels;
     size_t label_count;
     void (*prune)(struct prg_arena *arena, cJSON *object);
+    uint32_t (*mark)(const cJSON *object);
     struct prg_map by_name; // "ns/name" -> struct prg_object
     struct prg_map buckets; // all but namespaces
     struct prg_map spaces;  // namespaces
@@ -94,6 +96,16 @@ const char *prg_object_text(const struct prg_object *object, size_t *ret_length)
     if (ret_length)
         *ret_length = object->text_length;
     return texts_of(object) + object->text;
+}
+
+uint32_t prg_object_marks(const struct prg_object *object)
+{
+    return object->marks;
+}
+
+void prg_object_set_source(struct prg_object *object, uint32_t source)
+{
+    object->source = source;
 }
 
 struct prg_key prg_object_key(const struct prg_object *object)
@@ -205,6 +217,11 @@ static void prune(struct prg_object_kind *kind, struct prg_arena *arena, cJSON *
 static int check_type(struct prg_object_kind *kind, struct prg_arena *arena, cJSON *object, struct prg_error *err)
 {
     const char *version = prg_json_get_text(object, "apiVersion"), *name = prg_json_get_text(object, "kind");
+    if (prg_text_equal(name, "PartialObjectMetadata")) { // only the metadata was asked for
+        prg_json_set_string(arena, object, "apiVersion", kind->api_version);
+        prg_json_set_string(arena, object, "kind", kind->kind);
+        return PRG_OK;
+    }
     if ((version && strcmp(version, kind->api_version) != 0) || (name && strcmp(name, kind->kind) != 0))
         return prg_fail(err, PRG_INVALID, "the server sent a %s %s where a %s %s was expected", version ? version : "",
                         name ? name : "", kind->api_version, kind->kind);
@@ -272,8 +289,10 @@ int prg_object_read(struct prg_object_kind *kind, const char *text, size_t lengt
         return err->code ? err->code : prg_fail(err, PRG_INVALID, "%s from the server: not an object", kind->kind);
     if (!*prg_meta_name(tree))
         return prg_fail(err, PRG_INVALID, "%s from the server: metadata.name is missing", kind->kind);
+    uint32_t marks = kind->mark ? kind->mark(tree) : 0;
     prune(kind, arena, tree);
     *ret = make(kind, tree);
+    (*ret)->marks = marks;
     return PRG_OK;
 }
 
@@ -454,7 +473,8 @@ void prg_object_drop(struct prg_object_kind *kind, const char *ns, const char *n
         remove_object(object, changed, ctx);
 }
 
-void prg_object_replace(struct prg_object_kind *kind, struct prg_vec *objects, prg_object_change_fn changed, void *ctx)
+void prg_object_replace(struct prg_object_kind *kind, uint32_t source, struct prg_vec *objects,
+                        prg_object_change_fn changed, void *ctx)
 {
     const struct prg_map_entry *entry;
     struct prg_vec gone;
@@ -463,9 +483,11 @@ void prg_object_replace(struct prg_object_kind *kind, struct prg_vec *objects, p
     for (size_t i = 0; i < objects->count; i++)
         prg_object_put(objects->items[i], changed, ctx);
     objects->count = 0;
-    for (size_t i = 0; (entry = prg_map_next(&kind->by_name, &i));)
-        if (((struct prg_object *)entry->value)->generation != kind->generation)
+    for (size_t i = 0; (entry = prg_map_next(&kind->by_name, &i));) {
+        const struct prg_object *object = entry->value;
+        if (object->source == source && object->generation != kind->generation)
             prg_vec_push(&gone, entry->value);
+    }
     for (size_t i = 0; i < gone.count; i++)
         remove_object(gone.items[i], changed, ctx);
     prg_vec_release(&gone);
@@ -624,11 +646,18 @@ struct prg_objects *prg_objects_new(size_t tree_bytes)
     return o;
 }
 
+static struct prg_object *first_of(const struct prg_object_kind *kind)
+{
+    size_t i = 0;
+    const struct prg_map_entry *entry = prg_map_next(&kind->by_name, &i);
+    return entry ? entry->value : NULL;
+}
+
 static void kind_free(struct prg_object_kind *kind)
 {
-    struct prg_vec none;
-    prg_vec_init(&none);
-    prg_object_replace(kind, &none, NULL, NULL);
+    struct prg_object *object;
+    while ((object = first_of(kind)))
+        remove_object(object, NULL, NULL);
     prg_map_release(&kind->by_name);
     prg_map_release(&kind->buckets);
     prg_map_release(&kind->spaces);
@@ -658,6 +687,15 @@ void prg_objects_free(struct prg_objects *o)
 const struct prg_reader *prg_objects_reader(const struct prg_objects *o)
 {
     return &o->reader;
+}
+
+size_t prg_objects_count(const struct prg_objects *o)
+{
+    const struct prg_map_entry *entry;
+    size_t count = 0;
+    for (size_t i = 0; (entry = prg_map_next(&o->kinds, &i));)
+        count += prg_object_kind_count(entry->value);
+    return count;
 }
 
 struct prg_object_kind *prg_objects_find_kind(const struct prg_objects *o, const char *group, const char *kind)
@@ -696,6 +734,11 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
     name_bytes(&bytes, options->group, options->kind);
     prg_map_put(&o->kinds, bytes.text, kind);
     return kind;
+}
+
+void prg_object_kind_set_mark(struct prg_object_kind *kind, uint32_t (*mark)(const cJSON *object))
+{
+    kind->mark = mark;
 }
 
 size_t prg_object_kind_count(const struct prg_object_kind *kind)

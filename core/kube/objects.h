@@ -30,17 +30,20 @@ void prg_objects_free(struct prg_objects *objects); // all objects must be back.
 const struct prg_reader *prg_objects_reader(const struct prg_objects *objects);
 // Drops trees down to the limit now: for drivers, between two plans.
 void prg_objects_trim(struct prg_objects *objects);
+size_t prg_objects_count(const struct prg_objects *objects); // objects of all kinds
 size_t prg_objects_tree_bytes(const struct prg_objects *objects);
 
 // The kind, made at the first call. Kinds are told apart by group and kind.
 struct prg_object_kind *prg_objects_kind(struct prg_objects *objects, const struct prg_kind_options *options);
 struct prg_object_kind *prg_objects_find_kind(const struct prg_objects *objects, const char *group, const char *kind);
+// mark looks at each object as the server sends it, before anything is dropped; its answer is kept beside the object.
+void prg_object_kind_set_mark(struct prg_object_kind *kind, uint32_t (*mark)(const cJSON *object));
 size_t prg_object_kind_count(const struct prg_object_kind *kind);
 
 // ---- objects ----
 
-// Reads one object as the server sends it (items of a list lack apiVersion and kind, which are filled in). The caller
-// holds the reference.
+// Reads one object as the server sends it (items of a list lack apiVersion and kind, which are filled in; of a
+// PartialObjectMetadata they are put right). The caller holds the reference.
 int prg_object_read(struct prg_object_kind *kind, const char *text, size_t length, struct prg_object **ret,
                     struct prg_error *err) PRG_MUST_USE;
 struct prg_object *prg_object_ref(struct prg_object *object);
@@ -51,8 +54,10 @@ const char *prg_object_name(const struct prg_object *object);
 const char *prg_object_uid(const struct prg_object *object);
 const char *prg_object_version(const struct prg_object *object); // metadata.resourceVersion
 const char *prg_object_text(const struct prg_object *object, size_t *ret_length);
-struct prg_key prg_object_key(const struct prg_object *object); // borrows from it
-const cJSON *prg_object_tree(const struct prg_object *object);  // until the next change of the cache
+uint32_t prg_object_marks(const struct prg_object *object);
+void prg_object_set_source(struct prg_object *object, uint32_t source); // who read it: see prg_object_replace
+struct prg_key prg_object_key(const struct prg_object *object);         // borrows from it
+const cJSON *prg_object_tree(const struct prg_object *object);          // until the next change of the cache
 
 // ---- changes ----
 
@@ -67,8 +72,10 @@ typedef void (*prg_object_change_fn)(enum prg_object_change change, const struct
 void prg_object_put(struct prg_object *object, prg_object_change_fn changed, void *ctx);
 void prg_object_drop(struct prg_object_kind *kind, const char *ns, const char *name, prg_object_change_fn changed,
                      void *ctx);
-// Makes the kind hold just these (struct prg_object; takes their references, empties the vector).
-void prg_object_replace(struct prg_object_kind *kind, struct prg_vec *objects, prg_object_change_fn changed, void *ctx);
+// Makes the kind hold just these of one source, several of which may read one kind (namespaces): struct prg_object;
+// takes their references, empties the vector.
+void prg_object_replace(struct prg_object_kind *kind, uint32_t source, struct prg_vec *objects,
+                        prg_object_change_fn changed, void *ctx);
 
 // ---- looking up ----
 

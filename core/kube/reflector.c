@@ -197,6 +197,14 @@ static bool on_data(const char *bytes, size_t length, void *ctx);
 static void on_list_done(const struct prg_response *response, void *ctx);
 static void on_watch_done(const struct prg_response *response, void *ctx);
 
+static const char *accept_of(const struct prg_reflector *r, bool is_watch)
+{
+    if (!r->options.is_metadata_only)
+        return NULL;
+    return is_watch ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+                    : "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+}
+
 static void send_request(struct prg_reflector *r, struct prg_strbuf *path, bool is_watch, uint64_t deadline_ms,
                          uint64_t idle_ms)
 {
@@ -206,6 +214,7 @@ static void send_request(struct prg_reflector *r, struct prg_strbuf *path, bool 
         prg_strbuf_truncate(path, path->length - 1);
     struct prg_request request = {.method = "GET",
                                   .path = path->text,
+                                  .accept = accept_of(r, is_watch),
                                   .kind = is_watch ? PRG_CALL_WATCH : PRG_CALL_READ,
                                   .deadline_ms = deadline_ms,
                                   .idle_ms = idle_ms};
@@ -308,13 +317,14 @@ static bool take_item(const char *type, const char *text, size_t length, void *c
         r->counts.refused_lines++;
         return false;
     }
+    prg_object_set_source(object, r->options.source);
     add_found(r, object);
     return true;
 }
 
 static void replace_cache(struct prg_reflector *r)
 {
-    prg_object_replace(r->kind, &r->found, r->handler.changed, r->handler.ctx);
+    prg_object_replace(r->kind, r->options.source, &r->found, r->handler.changed, r->handler.ctx);
 }
 
 static void list_finished(struct prg_reflector *r, const char *version)
@@ -613,6 +623,7 @@ static bool take_event(const char *type, const char *text, size_t length, void *
     }
     if (prg_object_read(r->kind, text, length, &object, &r->err) != PRG_OK)
         return refuse_event(r, "");
+    prg_object_set_source(object, r->options.source);
     r->internal_error_ms = 0;
     return take_object(r, object, is_deleted);
 }

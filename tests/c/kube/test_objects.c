@@ -171,10 +171,10 @@ static void a_replacement_tells_only_differences_and_what_is_gone(void **state)
     prg_vec_push(&list, pod(f, "n", "newer", "5", ""));
     prg_vec_push(&list, pod(f, "m", "fresh", "6", ""));
     prg_vec_push(&list, pod(f, "m", "fresh", "6", "")); // a page that overlaps
-    prg_object_replace(f->pods, &list, on_change, f);
+    prg_object_replace(f->pods, 0, &list, on_change, f);
     assert_int_equal(list.count, 0);
     assert_log(f, "UPDATED n/newer@5\nADDED m/fresh@6\nREMOVED n/gone@1\n");
-    prg_object_replace(f->pods, &list, on_change, f);
+    prg_object_replace(f->pods, 0, &list, on_change, f);
     assert_int_equal(prg_object_kind_count(f->pods), 0);
     prg_vec_release(&list);
 }
