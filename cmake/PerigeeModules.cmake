@@ -11,6 +11,7 @@ pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto) # SHA-1 and base64 
 find_library(PRG_WSLAY wslay REQUIRED) # has no pkg-config file
 pkg_check_modules(edit REQUIRED IMPORTED_TARGET libedit) # line editing of perigee repl; readline is GPL
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd) # recordings
 
 add_library(prg_settings INTERFACE)
 target_compile_features(prg_settings INTERFACE c_std_11)

@@ -5,7 +5,7 @@
 # To build and run perigee. lua5.4 runs the scripts of the build that put the shipped policies into the binary.
 BUILD_PACKAGES=(
   cmake ninja-build pkg-config gcc libc6-dev
-  liblua5.4-dev lua5.4 libyaml-dev libcjson-dev libcurl4-openssl-dev libuv1-dev libpcre2-dev libedit-dev
+  liblua5.4-dev lua5.4 libyaml-dev libcjson-dev libcurl4-openssl-dev libuv1-dev libpcre2-dev libedit-dev libzstd-dev
   libmicrohttpd-dev libwslay-dev libssl-dev
 )
 # To test it, besides.

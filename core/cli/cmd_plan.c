@@ -8,7 +8,9 @@
 #include "cli/commands.h"
 #include "controller/planner.h"
 #include "controller/summary.h"
+#include "kube/snapshot.h"
 #include "object/meta.h"
+#include "record/record.h"
 #include "yaml/dump.h"
 
 enum format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_NAME, FORMAT_YAML, FORMAT_JSON };
@@ -19,6 +21,7 @@ struct session {
     struct prg_settings settings;
     struct prg_policy_set *policies;
     struct prg_planner *planner;
+    struct prg_record *record; // or NULL
     struct prg_store *store;
     struct prg_key *keys;
     size_t key_count;
@@ -36,6 +39,18 @@ static enum format format_of(const char *text)
         if (strcmp(text, names[i]) == 0)
             return (enum format)i;
     return FORMAT_TABLE;
+}
+
+static int open_record(struct session *session, struct prg_error *err)
+{
+    struct prg_record_options record = {.path = session->options->record,
+                                        .replaces = true,
+                                        .has_versions = prg_snapshot_is(session->store),
+                                        .limits = session->settings.limits};
+    if (prg_record_open(&record, &session->record, err) != PRG_OK)
+        return prg_wrap(err, "--record");
+    prg_planner_record(session->planner, session->record);
+    return PRG_OK;
 }
 
 static int open_session(struct session *session, struct prg_error *err)
@@ -56,7 +71,7 @@ static int open_session(struct session *session, struct prg_error *err)
         return rc;
     session->planner = prg_planner_new(session->policies, session->settings.compat, session->settings.config_namespace);
     prg_planner_load_config(session->planner, &session->store->reader);
-    return PRG_OK;
+    return session->options->record ? open_record(session, err) : PRG_OK;
 }
 
 static void close_session(struct session *session)
@@ -240,6 +255,9 @@ static int run(struct prg_cli_options *options)
     int rc = open_session(&session, &err);
     if (rc == PRG_OK)
         rc = plan_all(&session, &err);
+    int recorded = prg_record_close(session.record, rc == PRG_OK ? &err : NULL);
+    if (rc == PRG_OK)
+        rc = recorded;
     if (rc == PRG_OK)
         prg_cli_write(&session.out);
     else
@@ -257,6 +275,8 @@ static const struct prg_option options[] = {
      "say why: candidates, annotations, label layers, who set each field", NULL},
     {"now", 0, PRG_OPTION_TEXT, PRG_AT(now), "TIME", "the clock of the plan, RFC 3339", NULL},
     {"seed", 0, PRG_OPTION_TEXT, PRG_AT(seed), "N", "seed of random suffixes (1)", NULL},
+    {"record", 0, PRG_OPTION_TEXT, PRG_AT(record), "FILE",
+     "write what the plans were made from and what came out, for perigee replay; without secrets", NULL},
     PRG_OPTIONS_POLICY,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,

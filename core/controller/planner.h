@@ -7,6 +7,7 @@
 #include "serving/plan.h"
 
 struct prg_planner;
+struct prg_record;
 
 // Takes a reference to policies. compat is borrowed (static).
 struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struct prg_compat *compat,
@@ -21,6 +22,8 @@ void prg_planner_set_lc_server(struct prg_planner *planner, const char *url);
 const char *prg_planner_revision(const struct prg_planner *planner); // of its policy set
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
+// From now on every plan becomes a decision of a recording (record/record.h); NULL: no more. Borrowed.
+void prg_planner_record(struct prg_planner *planner, struct prg_record *record);
 // The configuration as policies see it (perigee.config).
 cJSON *prg_planner_config(const struct prg_planner *planner, struct prg_arena *arena);
 bool prg_planner_is_config(const struct prg_planner *planner, const struct prg_key *key);

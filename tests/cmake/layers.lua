@@ -27,11 +27,12 @@ local MODULES = {
     name = "edge",
     uses = { "base", "json", "object", "plan", "policy/decision.h", "learning", "httpd", "kube/timers.h" },
   },
+  { name = "record", uses = { "base", "json", "object", "plan", "store", "policy", "learning" } },
   {
     name = "controller",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
-      "kube", "httpd", "ops", "edge",
+      "kube", "httpd", "ops", "edge", "record",
     },
   },
   {
@@ -44,7 +45,7 @@ local MODULES = {
     name = "cli",
     uses = {
       "base", "json", "yaml", "object", "plan", "store", "catalog", "policy", "serving", "learning", "stdlib", "check",
-      "kube", "httpd", "ops", "edge", "controller", "explain", "simulate",
+      "kube", "httpd", "ops", "edge", "record", "controller", "explain", "simulate",
     },
   },
 }
@@ -61,6 +62,7 @@ local LIBRARIES = {
   { header = "wslay/.*", where = { "edge" } },
   { header = "openssl/.*", where = { "edge" } },
   { header = "curl/.*", where = { "kube", "cli/cmd_version.c" } },
+  { header = "zstd%.h", where = { "record" } },
   { header = "pcre2%.h", where = { "serving", "cli/cmd_version.c" } },
 }
 
