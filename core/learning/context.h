@@ -15,6 +15,3 @@ struct prg_learning {
     bool has_hot_update;         // spec.deploySpec.model.hotUpdateEnabled
     char now[PRG_CLOCK_TEXT];
 };
-
-// Five characters as Kubernetes gives them to generated names, made from text.
-void prg_learning_suffix(const char *text, char ret[6]);

@@ -64,7 +64,9 @@ const cJSON *prg_pick_worker(const struct prg_reader *store, const cJSON *job, c
 const char *prg_pod_phase(const cJSON *pod)
 {
     const char *phase = prg_json_get_text(prg_json_get(pod, "status"), "phase");
-    return phase && *phase ? phase : "Unknown";
+    if (!pod)
+        return "Unknown";
+    return phase && *phase ? phase : "Pending"; // what an API server would have said; a folder says nothing at first
 }
 
 const char *prg_pod_node(const cJSON *pod)

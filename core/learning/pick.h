@@ -11,6 +11,6 @@
 const cJSON *prg_pick_worker(const struct prg_reader *store, const cJSON *job, const char *type);
 // Whether pod is one of the job's workers, and of which type. false leaves *ret_type alone; ret_type may be NULL.
 bool prg_worker_type_of(const cJSON *job, const cJSON *pod, char ret_type[64]);
-// "Pending", "Running" …; "Unknown" for NULL and for a pod without a phase.
+// "Pending", "Running" …; "Unknown" for NULL, "Pending" for a pod of which nobody has said anything yet.
 const char *prg_pod_phase(const cJSON *pod);
 const char *prg_pod_node(const cJSON *pod); // spec.nodeName or ""

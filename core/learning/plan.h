@@ -42,3 +42,6 @@ int prg_learning_plan(const struct prg_learning_input *in, const struct prg_deci
 
 // Seconds before the n-th retry (n from 1): 10, 20, 40 … 360.
 int64_t prg_learning_backoff_seconds(unsigned failures);
+
+// Five characters as Kubernetes gives them to generated names, made from text.
+void prg_learning_suffix(const char *text, char ret[6]);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// learning_ledger.h: which edge nodes know of a job, kept in the store beside the job: a job may be deleted while no
+// controller runs, or while a node is away, and an edge node that is never told goes on with it for ever. Pure.
+//
+// ConfigMap perigee-edge-JOB in the job's namespace, label perigee.dev/ledger: edge, without an owner (it has to
+// outlive the job): data.job is {"uid", "name", "dataset", "train", "eval", "deploy"}, the last four names of nodes. It
+// is written before the first node is told, and removed when the last node has read that the job is gone.
+#pragma once
+#include "object/reader.h"
+
+#define PRG_LEDGER_LABEL "perigee.dev/ledger"
+#define PRG_LEDGER_VALUE "edge"
+
+struct prg_ledger_entry { // texts in an arena, never NULL
+    const char *ns, *name, *uid;
+    const char *dataset, *train, *eval, *deploy; // nodes, or ""
+};
+
+// What is to be kept of a job. false: no node knows of it.
+bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
+                   struct prg_ledger_entry *ret);
+uint64_t prg_ledger_digest(const struct prg_ledger_entry *entry);      // never 0
+const char *prg_ledger_name(struct prg_arena *arena, const char *job); // of the ConfigMap
+cJSON *prg_ledger_object(struct prg_arena *arena, const struct prg_ledger_entry *entry);
+// false: it is no entry.
+bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_ledger_entry *ret);
+// The job as far as the entry knows it: enough to tell its nodes that it is gone.
+cJSON *prg_ledger_ghost(struct prg_arena *arena, const struct prg_ledger_entry *entry);
+
+// A reader that has the job's Dataset with the node that the entry names, whether it is still there or not.
+struct prg_ledger_reader {
+    struct prg_reader reader; // first member
+    const struct prg_reader *under;
+    const cJSON *dataset;
+};
+void prg_ledger_reader_init(struct prg_ledger_reader *ret, struct prg_arena *arena, const struct prg_reader *under,
+                            const cJSON *job, const struct prg_ledger_entry *entry);
