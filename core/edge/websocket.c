@@ -38,6 +38,7 @@ struct prg_websocket {
     bool is_paused, has_queued, in_recv;
     bool is_closing;   // a close frame of ours is queued or sent
     bool is_refused;   // by wslay: broken or oversized input
+    bool is_ended;     // nothing more can be read: the peer has closed, or reset
     bool is_draining;  // the peer has gone: read what is left of it, whatever the limits
     bool is_lingering; // everything is said; input is dropped until the peer has heard it
     bool is_ending;    // handles are being closed
@@ -80,6 +81,7 @@ static ssize_t on_recv(wslay_event_context_ptr wslay, uint8_t *buffer, size_t le
         return count;
     }
     bool is_empty = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    ws->is_ended = !is_empty;
     wslay_event_set_error(wslay, is_empty ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
     return -1;
 }
@@ -216,7 +218,7 @@ static bool receive(struct prg_websocket *ws, size_t most)
     ws->in_recv = false;
     if (result == 0 || ws->is_ending)
         return true;
-    finish(ws, result == WSLAY_ERR_CALLBACK_FAILURE ? PRG_WEBSOCKET_BY_PEER : PRG_WEBSOCKET_MALFORMED);
+    finish(ws, ws->is_ended ? PRG_WEBSOCKET_BY_PEER : PRG_WEBSOCKET_MALFORMED);
     return false;
 }
 

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "edge/outbox.h"
+
+struct fixture {
+    struct prg_outbox *outbox;
+    char read[1000]; // what was read, "insert job a; …"
+    uint64_t number;
+};
+
+static void on_read(const char *node, const struct prg_outbox_item *item, bool is_deletion, void *ctx)
+{
+    struct fixture *f = ctx;
+    size_t length = strlen(f->read);
+    snprintf(f->read + length, sizeof(f->read) - length, "%s%s %s %s@%s", length ? "; " : "",
+             is_deletion ? "delete" : "insert", item->kind, item->name, node);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = prg_xcalloc(1, sizeof(*f));
+    struct prg_outbox_options options = {.settle_ms = 1000, .gap_ms = 10, .window = 3, .read = on_read, .ctx = f};
+    f->outbox = prg_outbox_new(&options);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    prg_outbox_free(f->outbox);
+    free(f);
+    return 0;
+}
+
+static void put(struct fixture *f, const char *node, const char *kind, const char *name, const char *text)
+{
+    struct prg_outbox_want want = {
+        .kind = kind, .ns = "ns", .name = name, .text = text, .length = text ? strlen(text) : 0};
+    prg_outbox_put(f->outbox, node, &want);
+}
+
+static void put_deletion(struct fixture *f, const char *node, const char *name, const char *prelude, bool is_final)
+{
+    struct prg_outbox_want want = {.kind = "job",
+                                   .ns = "ns",
+                                   .name = name,
+                                   .text = "gone",
+                                   .length = 4,
+                                   .is_deletion = true,
+                                   .is_final = is_final,
+                                   .prelude = prelude,
+                                   .prelude_length = prelude ? strlen(prelude) : 0};
+    prg_outbox_put(f->outbox, node, &want);
+}
+
+// What is sent to the node at a time: "+a:text -b:text", "" for nothing. wait: of the next.
+static const char *sent_at(struct fixture *f, const char *node, uint64_t now_ms, int64_t *ret_wait)
+{
+    static char text[1000];
+    struct prg_outbox_item *item;
+    *text = '\0';
+    while ((item = prg_outbox_next(f->outbox, node, now_ms, ret_wait))) {
+        const char *content;
+        size_t length, used = strlen(text);
+        bool is_deletion = prg_outbox_message(item, &content, &length);
+        snprintf(text + used, sizeof(text) - used, "%s%c%s:%.*s", used ? " " : "", is_deletion ? '-' : '+', item->name,
+                 (int)length, content);
+        prg_outbox_sent(f->outbox, item, ++f->number, now_ms);
+    }
+    return text;
+}
+
+static void a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    put(f, "n", "job", "j", "1");
+    put(f, "n", "model", "m", "2");
+    put(f, "n", "dataset", "d", "3");
+    assert_string_equal(sent_at(f, "n", 0, &wait), ""); // not there yet
+    assert_int_equal(prg_outbox_waiting(f->outbox), 3);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+d:3");
+    assert_int_equal(wait, 10);
+    assert_string_equal(sent_at(f, "n", 10, &wait), "+m:2");
+    assert_string_equal(sent_at(f, "n", 20, &wait), "+j:1");
+    prg_outbox_acknowledge(f->outbox, "n", 2);
+    assert_string_equal(f->read, "insert dataset d@n; insert model m@n");
+    assert_int_equal(prg_outbox_waiting(f->outbox), 1);
+    prg_outbox_acknowledge(f->outbox, "n", 3);
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+}
+
+static void a_new_object_settles_before_its_next_message_and_only_the_last_counts(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put(f, "n", "job", "j", "2");
+    put(f, "n", "job", "j", "3");
+    assert_string_equal(sent_at(f, "n", 500, &wait), "");
+    assert_int_equal(wait, 500);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:3");
+    put(f, "n", "job", "j", "4"); // an update follows an update sooner
+    assert_string_equal(sent_at(f, "n", 1199, &wait), "");
+    assert_string_equal(sent_at(f, "n", 1200, &wait), "+j:4");
+}
+
+static void the_same_content_is_not_told_twice_on_one_connection(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 5000, &wait), "");
+    put(f, "n", "job", "j", "2");
+    put(f, "n", "job", "j", "1"); // back to what the node has
+    assert_string_equal(sent_at(f, "n", 6000, &wait), "");
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 7000, &wait), "+j:1");
+}
+
+static void a_deletion_is_told_until_it_has_been_read(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put_deletion(f, "n", "j", NULL, false);
+    assert_string_equal(sent_at(f, "n", 999, &wait), ""); // it may not run yet
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "-j:gone");
+    prg_outbox_disconnect(f->outbox, "n"); // nobody knows whether it was read
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "-j:gone");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    put_deletion(f, "n", "j", NULL, false); // told again by the objects: the node has read it
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 9000, &wait), "");
+    put(f, "n", "job", "j", "5");
+    assert_string_equal(sent_at(f, "n", 9000, &wait), "+j:5");
+}
+
+static void a_deletion_for_good_is_dropped_when_it_has_been_read(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    put_deletion(f, "n", "j", NULL, true);
+    assert_int_equal(prg_outbox_node_count(f->outbox), 1);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "-j:gone");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
+    prg_outbox_disconnect(f->outbox, "n");
+    assert_int_equal(prg_outbox_node_count(f->outbox), 0);
+}
+
+static void a_gentle_deletion_says_something_else_first(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put_deletion(f, "n", "j", "leave the folder", false);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:leave the folder");
+    assert_string_equal(sent_at(f, "n", 1999, &wait), "");
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "-j:gone");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(f->read, "insert job j@n; delete job j@n" + strlen("insert job j@n; "));
+}
+
+static void an_insertion_that_replaces_an_unread_deletion_is_told(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put_deletion(f, "n", "j", NULL, false);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "-j:gone");
+    put(f, "n", "job", "j", "1");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:1");
+}
+
+static void no_more_than_the_window_is_unread(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    for (char name[2] = "a"; *name <= 'e'; ++*name)
+        put(f, "n", "model", name, "x");
+    for (uint64_t now = 0; now < 100; now += 10)
+        sent_at(f, "n", now, &wait);
+    assert_int_equal(f->number, 3);
+    assert_int_equal(wait, -1);
+    prg_outbox_acknowledge(f->outbox, "n", 1);
+    assert_string_equal(sent_at(f, "n", 200, &wait), "+d:x");
+}
+
+static void what_is_held_waits_and_what_nothing_is_told_of_stays_known(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    struct prg_outbox_want want = {
+        .kind = "job", .ns = "ns", .name = "j", .text = "1", .length = 1, .held = "no model"};
+    prg_outbox_connect(f->outbox, "n");
+    prg_outbox_put(f->outbox, "n", &want);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "");
+    assert_int_equal(prg_outbox_held(f->outbox), 1);
+    want.held = NULL;
+    prg_outbox_put(f->outbox, "n", &want);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put(f, "n", "job", "j", NULL);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 5000, &wait), "");
+    assert_non_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
+}
+
+static void a_model_is_known_as_long_as_one_job_wants_it(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "n", "model", "m", "1");
+    prg_outbox_hold(f->outbox, "n", "model", "ns", "m");
+    prg_outbox_hold(f->outbox, "n", "model", "ns", "m");
+    prg_outbox_release(f->outbox, "n", "model", "ns", "m");
+    assert_non_null(prg_outbox_find(f->outbox, "n", "model", "ns", "m"));
+    prg_outbox_release(f->outbox, "n", "model", "ns", "m");
+    assert_null(prg_outbox_find(f->outbox, "n", "model", "ns", "m"));
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+    assert_int_equal(prg_outbox_node_count(f->outbox), 0);
+}
+
+// Whatever happens in whatever order: the counters fit the items, and a node that reads all ends up with the last that
+// was said of each object.
+static void random_events_end_in_what_was_said_last(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seed = 7, now = 0;
+    char last[4] = "", known[4] = ""; // per object: content, '-' for deleted
+    for (int step = 0; step < 20000; step++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        unsigned dice = (unsigned)(seed >> 33) % 100, object = (unsigned)(seed >> 50) % 4;
+        char name[2] = {(char)('a' + object), '\0'}, text[2] = {(char)('0' + dice % 10), '\0'};
+        int64_t wait;
+        now += (seed >> 20) % 400;
+        if (dice < 30) {
+            put(f, "n", "job", name, text);
+            last[object] = *text;
+        } else if (dice < 40) {
+            put_deletion(f, "n", name, dice < 35 ? "p" : NULL, false);
+            last[object] = '-';
+        } else if (dice < 45) {
+            prg_outbox_disconnect(f->outbox, "n");
+        } else if (dice < 60) {
+            prg_outbox_connect(f->outbox, "n");
+        } else if (dice < 90) {
+            struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now, &wait);
+            if (item) {
+                const char *content;
+                size_t length;
+                bool is_deletion = prg_outbox_message(item, &content, &length);
+                known[*item->name - 'a'] = is_deletion ? '-' : *content;
+                prg_outbox_sent(f->outbox, item, ++f->number, now);
+            }
+        } else {
+            prg_outbox_acknowledge(f->outbox, "n", f->number);
+            *f->read = '\0';
+        }
+    }
+    prg_outbox_connect(f->outbox, "n");
+    for (int i = 0; i < 50; i++) {
+        int64_t wait;
+        struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now += 1000, &wait);
+        if (item) {
+            const char *content;
+            size_t length;
+            bool is_deletion = prg_outbox_message(item, &content, &length);
+            known[*item->name - 'a'] = is_deletion ? '-' : *content;
+            prg_outbox_sent(f->outbox, item, ++f->number, now);
+        }
+        prg_outbox_acknowledge(f->outbox, "n", f->number);
+        *f->read = '\0';
+    }
+    assert_memory_equal(known, last, sizeof(last));
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+    assert_int_equal(prg_outbox_held(f->outbox), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_new_object_settles_before_its_next_message_and_only_the_last_counts, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_same_content_is_not_told_twice_on_one_connection, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_deletion_is_told_until_it_has_been_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_deletion_for_good_is_dropped_when_it_has_been_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_gentle_deletion_says_something_else_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_insertion_that_replaces_an_unread_deletion_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_more_than_the_window_is_unread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_held_waits_and_what_nothing_is_told_of_stays_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_model_is_known_as_long_as_one_job_wants_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(random_events_end_in_what_was_said_last, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
