@@ -154,6 +154,8 @@ static bool gather(const struct prg_policy_life *life, const struct place *place
 struct telling {
     const struct prg_policy_life *life;
     struct prg_store_event event;
+    struct prg_arena arena;
+    struct prg_vec maps; // struct prg_key *
 };
 
 static void tell_object(const struct telling *telling, const struct prg_key *key)
@@ -166,12 +168,28 @@ static void tell_object(const struct telling *telling, const struct prg_key *key
                 prg_error_text(&err, text, sizeof(text)), NULL);
 }
 
-static void tell_map(const cJSON *map, void *ctx)
+static void collect_map(const cJSON *map, void *ctx)
 {
-    const struct telling *telling = ctx;
-    struct prg_key key = {"", "ConfigMap", prg_meta_namespace(map), prg_meta_name(map)};
-    if (is_scoped(telling->life, map))
-        tell_object(telling, &key);
+    struct telling *telling = ctx;
+    struct prg_arena *arena = &telling->arena;
+    if (!is_scoped(telling->life, map))
+        return;
+    struct prg_key *key = prg_arena_new(arena, struct prg_key);
+    *key = (struct prg_key){"", "ConfigMap", prg_arena_strdup(arena, prg_meta_namespace(map)),
+                            prg_arena_strdup(arena, prg_meta_name(map))};
+    prg_vec_push(&telling->maps, key);
+}
+
+// Recording may change the store that is gone through.
+static void tell_maps(struct telling *telling, const char *ns)
+{
+    prg_arena_init(&telling->arena);
+    prg_vec_init(&telling->maps);
+    list_maps(telling->life, ns, collect_map, telling);
+    for (size_t i = 0; i < telling->maps.count; i++)
+        tell_object(telling, telling->maps.items[i]);
+    prg_vec_release(&telling->maps);
+    prg_arena_release(&telling->arena);
 }
 
 // The length of the longest beginning of text that has no half character and at most `most` bytes.
@@ -191,12 +209,12 @@ static void tell_event(const struct prg_policy_life *life, const struct place *p
 {
     char message[EVENT_BYTES + 1];
     snprintf(message, sizeof(message), "%.*s", (int)cut_length(text, EVENT_BYTES), text);
-    struct telling telling = {life, {type, reason, message}};
+    struct telling telling = {.life = life, .event = {type, reason, message}};
     struct prg_key map = {"", "ConfigMap", life->map_namespace, life->map_name};
     if (!life->options.store)
         return;
     if (place->ns)
-        list_maps(life, place->ns, tell_map, &telling);
+        tell_maps(&telling, place->ns);
     else if (life->map_name)
         tell_object(&telling, &map);
     else if (life->has_self)
@@ -206,10 +224,10 @@ static void tell_event(const struct prg_policy_life *life, const struct place *p
 // One line tells all errors of a set, once.
 static void tell_refusal(const struct prg_policy_life *life, struct place *place, const char *problems)
 {
-    const char *what = place->active
-                           ? "policy set refused, the last good one stays"
-                           : "policy set refused, nothing is changed in its namespace until there is a good one";
-    const char *active = place->active ? prg_policy_set_revision(place->active) : "none";
+    const struct prg_policy_set *stays = place->active ? place->active : place->is_bare ? life->set.active : NULL;
+    const char *what = stays ? "policy set refused, the last good one stays"
+                             : "policy set refused, nothing changes in its namespace until there is a good one";
+    const char *active = stays ? prg_policy_set_revision(stays) : "none";
     if (strcmp(problems, place->problem.text) == 0)
         return;
     place->refused++;

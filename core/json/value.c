@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,10 +185,12 @@ cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node)
 
 uint32_t prg_json_identity(const cJSON *root)
 {
-    static uint32_t last;
+    static atomic_uint last; // policy sets are checked on a thread of their own
     prg_require(prg_json_is_object(root) || prg_json_is_array(root));
-    if (!root->valueint && last < INT32_MAX)
-        ((cJSON *)root)->valueint = (int)++last; // no part of the value
+    if (!root->valueint &&
+        atomic_load_explicit(&last, memory_order_relaxed) < INT32_MAX - 1000) // room for those who look at once
+        ((cJSON *)root)->valueint =
+            (int)(atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1); // no part of the value
     return (uint32_t)root->valueint;
 }
 
