@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 // The two settings of the process's one log.
 static enum prg_log_level least_level = PRG_LOG_INFO;
@@ -30,6 +31,17 @@ static const char *level_name(enum prg_log_level level)
     return (unsigned)level < PRG_COUNT(names) ? names[level] : "error";
 }
 
+// One character beyond ASCII, or U+FFFD for a byte that is none: a line is UTF-8 whatever is logged. Returns the bytes.
+static size_t add_sequence(struct prg_strbuf *line, const char *at)
+{
+    size_t length = prg_utf8_length(at, strlen(at));
+    if (length)
+        prg_strbuf_add(line, at, length);
+    else
+        prg_strbuf_puts(line, "\xef\xbf\xbd");
+    return length ? length : 1;
+}
+
 static void add_quoted(struct prg_strbuf *line, const char *text)
 {
     prg_strbuf_putc(line, '"');
@@ -40,8 +52,10 @@ static void add_quoted(struct prg_strbuf *line, const char *text)
             prg_strbuf_puts(line, "\\n");
         else if (*p < 0x20 || *p == 0x7f)
             prg_strbuf_printf(line, "\\u%04x", *p);
-        else
+        else if (*p < 0x80)
             prg_strbuf_putc(line, (char)*p);
+        else
+            p += add_sequence(line, (const char *)p) - 1;
     }
     prg_strbuf_putc(line, '"');
 }
@@ -51,7 +65,7 @@ static void add_value(struct prg_strbuf *line, const char *text)
 {
     bool is_plain = *text != '\0';
     for (const unsigned char *p = (const unsigned char *)text; *p && is_plain; p++)
-        is_plain = *p > ' ' && *p != '"' && *p != '\\' && *p != '=' && *p != 0x7f;
+        is_plain = *p > ' ' && *p != '"' && *p != '\\' && *p != '=' && *p < 0x7f;
     if (is_plain)
         prg_strbuf_puts(line, text);
     else

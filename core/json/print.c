@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "json/number.h"
-#include "json/utf8.h"
+#include "base/utf8.h"
 #include "json/value.h"
 
 // ---- walking a tree without recursion ----

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "json/number.h"
-#include "json/utf8.h"
+#include "base/utf8.h"
 #include "json/value.h"
 
 #define MAX_BYTES ((size_t)64 * 1024 * 1024)

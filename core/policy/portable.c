@@ -6,7 +6,7 @@
 
 #include "policy/builtin.h"
 #include "policy/set.h"
-#include "json/utf8.h"
+#include "base/utf8.h"
 
 // ---- to a tree ----
 

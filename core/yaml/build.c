@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "json/utf8.h"
+#include "base/utf8.h"
 
 #define FEW_KEYS 16
 #define SHOWN 40 // bytes of a text that an error repeats

@@ -73,6 +73,23 @@ static void a_json_line_is_json(void **state)
     assert_string_equal(prg_json_get_text(json_of(&arena, second), "message"), "two\nlines");
 }
 
+static void log_bytes(void)
+{
+    prg_log(PRG_LOG_INFO, "caf\xc3\xa9 \xff", "k", "\xe2\x82 \xc3\xa9", NULL);
+}
+
+static void a_json_line_is_utf8_whatever_is_logged(void **state)
+{
+    (void)state;
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    prg_log_set_json(true);
+    capture(log_bytes);
+    cJSON *line = json_of(&arena, logged); // which refuses anything else
+    assert_string_equal(prg_json_get_text(line, "message"), "caf\xc3\xa9 \xef\xbf\xbd");
+    assert_string_equal(prg_json_get_text(line, "k"), "\xef\xbf\xbd\xef\xbf\xbd \xc3\xa9");
+}
+
 static void log_controls(void)
 {
     prg_log(PRG_LOG_DEBUG, "shown \x01", "k", "\x02\\", "cut", NULL, NULL);
@@ -96,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_line_has_level_message_and_pairs, reset_log, reset_log),
         cmocka_unit_test_setup_teardown(a_json_line_is_json, reset_log, reset_log),
+        cmocka_unit_test_setup_teardown(a_json_line_is_utf8_whatever_is_logged, reset_log, reset_log),
         cmocka_unit_test_setup_teardown(levels_below_the_least_are_dropped, reset_log, reset_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // utf8.c: well-formed UTF-8.
-#include "json/utf8.h"
+#include "base/utf8.h"
 
 size_t prg_utf8_length(const char *at, size_t room)
 {

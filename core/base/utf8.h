@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// utf8.h: which bytes are text. One rule for the readers and printers of JSON and YAML.
+// utf8.h: which bytes are text. One rule for everything that reads or prints it.
 #pragma once
 #include "base/base.h"
 
