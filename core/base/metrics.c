@@ -297,9 +297,12 @@ static void print_number(struct prg_strbuf *out, double value)
         prg_strbuf_puts(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
         return;
     }
-    if (fabs(value) < 1e15 && !(floor(value) < value)) {
-        prg_strbuf_printf(out, "%.0f", value);
-        return;
+    if (value > -1e15 && value < 1e15) {
+        int64_t whole = (int64_t)value;
+        if (!((double)whole < value) && !((double)whole > value)) {
+            prg_strbuf_printf(out, "%lld", (long long)whole);
+            return;
+        }
     }
     for (int digits = 1; digits <= 17; digits++) { // the shortest that reads back the same
         snprintf(text, sizeof(text), "%.*g", digits, value);
