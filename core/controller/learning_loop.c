@@ -359,7 +359,8 @@ static bool is_waiting_for_pods(struct learning_subject *subject)
 // Takes a key that is due, unless all hands are full. Returns how many turns ended at once, or -1: none was taken.
 static int take(struct prg_learning_loop *loop)
 {
-    const char *key = loop->open < loop->options.workers ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
+    bool is_free = !loop->is_paused && loop->open < loop->options.workers;
+    const char *key = is_free ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
     if (!key)
         return -1;
     struct learning_subject *subject = prg_map_get(&loop->subjects, key);
@@ -410,7 +411,13 @@ int64_t prg_learning_loop_next_ms(const struct prg_learning_loop *loop, uint64_t
 {
     if (loop->ended.count)
         return 0;
-    return loop->open < loop->options.workers ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+    bool is_free = !loop->is_paused && loop->open < loop->options.workers;
+    return is_free ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+}
+
+void prg_learning_loop_pause(struct prg_learning_loop *loop, bool is_paused)
+{
+    loop->is_paused = is_paused;
 }
 
 size_t prg_learning_loop_open(const struct prg_learning_loop *loop)

@@ -35,6 +35,7 @@ struct learning_subject { // a job or a Dataset
     unsigned failures;      // plans in a row
     unsigned conflicts;     // writes in a row that somebody was ahead of
     uint64_t told_events;   // digest of the Events last seen in a plan, 0: none yet
+    uint64_t told_outlook;  // digest of what was said last about what will never happen
     char *told_error;       // of the last ReconcileFailed, or NULL
     // What edge nodes were last told: the object as text, where it is known, and of a job its nodes.
     char *last;
@@ -58,7 +59,7 @@ struct prg_learning_loop {
     size_t open;
     uint64_t now_ms; // of the call under way
     int64_t wall_ns; // of the last one
-    bool is_running;
+    bool is_running, is_paused;
 };
 
 #define LEARNING_AWAIT_MS 30000 // so long a view of pods may lag behind what was done

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "controller/learning_state.h"
 #include "learning/names.h"
+#include "learning/outlook.h"
 #include "learning/pick.h"
 #include "learning/status.h"
 #include "learning/upstream.h"
@@ -421,9 +422,30 @@ static void add_steps(struct learning_turn *turn, const cJSON *job)
                       &(struct prg_write_request){.kind = PRG_WRITE_PATCH, .object = patch, .stored = job}, true);
 }
 
+// What will never happen is said by the link to the edge nodes; where the edge is played by hand, here.
+static void tell_outlook(struct learning_subject *subject, const cJSON *job)
+{
+    prg_auto_arena arena = {0};
+    if (subject->loop->options.edge.tell_job)
+        return;
+    const cJSON *outlook = prg_learning_outlook(&arena, &subject->loop->store->reader, job), *entry;
+    uint64_t digest = prg_json_digest(outlook);
+    if (digest == subject->told_outlook)
+        return;
+    subject->told_outlook = digest;
+    prg_json_each (entry, outlook) {
+        const char *object = prg_json_get_text(entry, "object");
+        record(subject, "Warning", "EdgeOutlook",
+               prg_arena_printf(&arena, "%s: %s%s%s: %s; %s", prg_json_get_text(entry, "stage"), object ? object : "",
+                                object ? " " : "", prg_json_get_text(entry, "field"),
+                                prg_json_get_text(entry, "problem"), prg_json_get_text(entry, "fix")));
+    }
+}
+
 static void begin_plan(struct learning_subject *subject, const cJSON *job)
 {
     struct prg_learning_loop *loop = subject->loop;
+    tell_outlook(subject, job);
     struct learning_turn *turn = turn_new(subject, TURN_PLAN);
     struct prg_reconcile_handler handler = {.is_news = are_events_news, .done = on_done, .ctx = turn};
     turn->reconcile = prg_reconcile_new(loop->store, job, &handler);
