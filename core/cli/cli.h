@@ -56,6 +56,7 @@ void prg_command_help(const struct prg_command *command);
      NULL},                                                                                                            \
         {"recursive", 'R', PRG_OPTION_FLAG, PRG_AT(recursive), NULL, "go into subfolders of -f", NULL},                \
         {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "dir:PATH", "read a folder store", NULL},                         \
+        {"replay", 0, PRG_OPTION_TEXT, PRG_AT(replay), "FILE", "read a recording, see perigee replay", NULL},          \
         {"kubeconfig",       0,      PRG_OPTION_TEXT,                                                                  \
          PRG_AT(kubeconfig), "FILE", "how to reach the cluster that is read when no other source is given",            \
          NULL},                                                                                                        \
@@ -109,13 +110,13 @@ int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_n
                            struct prg_error *err) PRG_MUST_USE;
 
 // ---- sources ----
-// The store named by -f or --store, else the cluster of the kubeconfig, for reading. With -f every object of a kind with
+// The store named by -f, --store or --replay, else the cluster of the kubeconfig, for reading. With -f every object of a kind with
 // a schema is checked: unknown fields are warnings on stderr. Objects borrow from arena.
 // A cluster is read as it is asked for, so reading it can fail at any time: whoever reads without planning asks
 // prg_reader_trouble(&store->reader, err) afterwards (prg_source_subjects and prg_planner_plan do so themselves).
 int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                     struct prg_error *err) PRG_MUST_USE;
-bool prg_source_is_cluster(const struct prg_cli_options *options); // neither -f nor --store is given
+bool prg_source_is_cluster(const struct prg_cli_options *options); // no other source is given
 // "dir:PATH" to PATH.
 int prg_source_folder(const char *store, const char **ret_path, struct prg_error *err) PRG_MUST_USE;
 // Where subjects are looked for: -n, the namespace of a cluster's context; NULL: in all.

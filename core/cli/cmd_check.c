@@ -161,7 +161,7 @@ static int check_folder(struct checking *checking, const struct prg_cli_options 
     struct prg_policy_set *set = NULL;
     struct prg_store *store = NULL;
     int rc = PRG_OK;
-    if (options->files.count || options->store)
+    if (!prg_source_is_cluster(options) || options->kubeconfig || options->context)
         rc = prg_source_open(options, &checking->arena, &store, err);
     if (rc == PRG_OK)
         rc = prg_check_folder(folder, &settings->limits, on_finding, checking, &counts, &set, err);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/replaying.h"
 #include "controller/planner.h"
 #include "controller/summary.h"
 #include "kube/snapshot.h"
@@ -19,14 +19,11 @@ struct session {
     const struct prg_cli_options *options;
     struct prg_arena arena; // sources
     struct prg_settings settings;
-    struct prg_policy_set *policies;
-    struct prg_planner *planner;
+    struct prg_inputs inputs;
     struct prg_record *record; // or NULL
     struct prg_store *store;
     struct prg_key *keys;
     size_t key_count;
-    int64_t now_ns;
-    uint64_t seed;
     enum format format;
     bool has_error; // some plan has one
     struct prg_strbuf out;
@@ -49,36 +46,32 @@ static int open_record(struct session *session, struct prg_error *err)
                                         .limits = session->settings.limits};
     if (prg_record_open(&record, &session->record, err) != PRG_OK)
         return prg_wrap(err, "--record");
-    prg_planner_record(session->planner, session->record);
+    prg_planner_record(session->inputs.planner, session->record);
     return PRG_OK;
 }
 
 static int open_session(struct session *session, struct prg_error *err)
 {
-    int rc = prg_cli_clock_and_seed(session->options, &session->now_ns, &session->seed, err);
-    if (rc == PRG_OK)
-        rc = prg_settings_load(session->options, &session->settings, err);
-    if (rc != PRG_OK)
-        return rc;
-    struct prg_policy_options policy = {.folder = session->settings.policies, .limits = session->settings.limits};
-    rc = prg_policy_set_load(&policy, &session->policies, err);
+    struct prg_inputs *inputs = &session->inputs;
+    int rc = prg_settings_load(session->options, &session->settings, err);
     if (rc == PRG_OK)
         rc = prg_source_open(session->options, &session->arena, &session->store, err);
     if (rc == PRG_OK)
         rc = prg_source_subjects(session->options, session->store, &session->arena, &session->keys, &session->key_count,
                                  err);
-    if (rc != PRG_OK)
-        return rc;
-    session->planner = prg_planner_new(session->policies, session->settings.compat, session->settings.config_namespace);
-    prg_planner_load_config(session->planner, &session->store->reader);
-    return session->options->record ? open_record(session, err) : PRG_OK;
+    // Several subjects are planned from one state.
+    if (rc == PRG_OK)
+        rc = prg_inputs_open(session->options, session->store, session->key_count == 1 ? &session->keys[0] : NULL,
+                             &session->settings, inputs, err);
+    if (rc == PRG_OK && session->options->record)
+        rc = open_record(session, err);
+    return rc;
 }
 
 static void close_session(struct session *session)
 {
-    prg_planner_free(session->planner);
+    prg_inputs_close(&session->inputs);
     prg_store_free(session->store);
-    prg_policy_set_unref(session->policies);
     prg_arena_release(&session->settings.arena);
     prg_arena_release(&session->arena);
     prg_strbuf_release(&session->out);
@@ -201,8 +194,9 @@ static int plan_one(struct session *session, struct prg_table *table, size_t ind
     prg_auto_arena arena;
     prg_arena_init(&arena);
     struct prg_plan *plan = prg_plan_new(&arena);
-    int rc = prg_planner_plan(session->planner, &session->store->reader, &session->keys[index], session->now_ns,
-                              session->seed, plan, err);
+    const struct prg_inputs *inputs = &session->inputs;
+    int rc = prg_planner_plan(inputs->planner, inputs->reader, &session->keys[index], inputs->now_ns, inputs->seed,
+                              plan, err);
     if (rc != PRG_OK)
         return rc;
     session->has_error = session->has_error || plan->error;

@@ -12,10 +12,12 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/repl_line.h"
+#include "cli/replaying.h"
 #include "controller/planner.h"
 #include "controller/summary.h"
 #include "kube/snapshot.h"
 #include "object/meta.h"
+#include "policy/portable.h"
 #include "store/store_mem.h"
 #include "yaml/dump.h"
 #include "json/diff.h"
@@ -27,11 +29,14 @@ struct repl {
     struct prg_settings settings;
     struct prg_arena arena; // of the store and of everything that globals show
     struct prg_store *store;
+    const struct prg_reader *reader; // of the store, or of the decision that is open
+    struct prg_inputs decision;      // of a recording; recorded.head NULL: none is open
     struct prg_policy_set *set;
     struct prg_planner *planner;
     struct prg_console *console;
     struct prg_repl_lines lines;
     struct prg_key subject; // of the selected service; name NULL: none
+    bool has_own_set;       // reloaded; decisions of a recording leave it alone
     bool has_failed, is_over;
 };
 
@@ -103,15 +108,35 @@ static int open_store(struct repl *repl, struct prg_error *err)
     return PRG_OK;
 }
 
+static void make_planner(struct repl *repl)
+{
+    prg_planner_free(repl->planner);
+    repl->planner = prg_planner_new(repl->set, repl->settings.compat, repl->settings.config_namespace);
+    prg_planner_load_config(repl->planner, repl->reader);
+}
+
+// The policies of a recording are those of its latest decision.
+static int open_policies(struct repl *repl, struct prg_error *err)
+{
+    struct prg_inputs inputs = {0};
+    if (!prg_replaying_recording(repl->store) || prg_inputs_has_own_policies(repl->options, &repl->settings))
+        return load_set(repl, repl->settings.policies, &repl->set, err);
+    int rc = prg_inputs_open(repl->options, repl->store, NULL, &repl->settings, &inputs, err);
+    if (rc == PRG_OK)
+        repl->set = prg_policy_set_ref(inputs.policies);
+    prg_inputs_close(&inputs);
+    return rc;
+}
+
 static int open_repl(struct repl *repl, struct prg_error *err)
 {
-    int rc = load_set(repl, repl->settings.policies, &repl->set, err);
+    int rc = open_store(repl, err);
+    if (rc == PRG_OK)
+        rc = open_policies(repl, err);
     if (rc != PRG_OK)
         return rc;
-    if (open_store(repl, err) != PRG_OK)
-        return err->code;
-    repl->planner = prg_planner_new(repl->set, repl->settings.compat, repl->settings.config_namespace);
-    prg_planner_load_config(repl->planner, &repl->store->reader);
+    repl->reader = &repl->store->reader;
+    make_planner(repl);
     rc = prg_console_new(&repl->settings.limits, &repl->console, err);
     if (rc != PRG_OK)
         return rc;
@@ -158,10 +183,15 @@ static int list_services(struct repl *repl, struct prg_error *err)
 static int plan_with(struct repl *repl, struct prg_planner *planner, const struct prg_key *key, struct prg_plan *plan,
                      struct prg_error *err)
 {
-    int64_t now_ns = prg_clock_wall_ns();
-    if (repl->options->now && !prg_clock_parse(repl->options->now, &now_ns))
-        return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", repl->options->now);
-    return prg_planner_plan(planner, &repl->store->reader, key, now_ns, 1, plan, err);
+    int64_t now_ns;
+    uint64_t seed;
+    if (prg_cli_clock_and_seed(repl->options, &now_ns, &seed, err) != PRG_OK)
+        return err->code;
+    if (repl->decision.recorded.head) {
+        now_ns = repl->decision.now_ns;
+        seed = repl->decision.seed;
+    }
+    return prg_planner_plan(planner, repl->reader, key, now_ns, seed, plan, err);
 }
 
 struct collecting {
@@ -179,7 +209,7 @@ static void collect(const cJSON *object, void *ctx)
 static int define_subject(struct repl *repl, struct prg_error *err)
 {
     struct prg_arena *arena = &repl->arena;
-    const struct prg_reader *reader = &repl->store->reader;
+    const struct prg_reader *reader = repl->reader;
     struct prg_plan *plan = prg_plan_new(arena);
     struct collecting runtimes = {arena, prg_json_array(arena)};
     int rc = plan_with(repl, repl->planner, &repl->subject, plan, err);
@@ -188,13 +218,108 @@ static int define_subject(struct repl *repl, struct prg_error *err)
     reader->list(reader, group, "ServingRuntime", repl->subject.ns, collect, &runtimes);
     reader->list(reader, group, "ClusterServingRuntime", NULL, collect, &runtimes);
     const cJSON *ns = prg_reader_get(reader, "", "Namespace", "", repl->subject.ns);
-    rc = prg_console_define(repl->console, "service", plan->resource, err);
+    // Copies: what they came from may go, the globals stay.
+    rc = prg_console_define(repl->console, "service", prg_json_copy(arena, plan->resource), err);
     if (rc == PRG_OK)
         rc = prg_console_define(repl->console, "runtimes", runtimes.list, err);
     if (rc == PRG_OK)
         rc = prg_console_define(repl->console, "namespace", ns ? prg_json_copy(arena, ns) : NULL, err);
     return rc;
 }
+
+// ---- decisions of a recording ----
+
+static const struct prg_recording *recording_of(const struct repl *repl, struct prg_error *err)
+{
+    const struct prg_recording *recording = prg_replaying_recording(repl->store);
+    if (!recording)
+        prg_fail(err, PRG_INVALID, "there are decisions only in a recording; start with --replay FILE");
+    return recording;
+}
+
+static int run_decisions(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    static const char *const head[] = {"DECISION", "TIME", "KIND", "NAMESPACE", "NAME", "LINE"};
+    const struct prg_recording *recording = recording_of(repl, err);
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    prg_auto_arena arena = {0};
+    if (!recording)
+        return err->code;
+    struct prg_table *table = prg_table_new(PRG_COUNT(head));
+    prg_table_row(table, head);
+    for (size_t i = 0; i < prg_recording_count(recording); i++) {
+        const struct prg_recorded_head *decision = prg_recording_head(recording, i);
+        char now[PRG_CLOCK_TEXT];
+        const char *cells[] = {prg_arena_printf(&arena, "%zu", i + 1),
+                               prg_clock_format(decision->now_ns, now),
+                               decision->key.kind,
+                               decision->key.ns,
+                               decision->key.name,
+                               prg_arena_printf(&arena, "%u", decision->line)};
+        if (!*arguments || strcmp(arguments, decision->key.name) == 0)
+            prg_table_row(table, cells);
+    }
+    prg_table_print(table, &out);
+    prg_cli_write(&out);
+    return PRG_OK;
+}
+
+// Back to the newest state of everything.
+static void leave_decision(struct repl *repl)
+{
+    if (!repl->decision.recorded.head)
+        return;
+    repl->reader = &repl->store->reader;
+    make_planner(repl);
+    prg_inputs_close(&repl->decision);
+}
+
+// The set of the decision, unless flags or a reload chose another one.
+static int take_recorded_set(struct repl *repl, struct prg_error *err)
+{
+    struct prg_policy_set *set;
+    if (repl->has_own_set || prg_inputs_has_own_policies(repl->options, &repl->settings))
+        return PRG_OK;
+    if (prg_policy_set_from_json(repl->decision.recorded.policies, &repl->settings.limits, &set, err) != PRG_OK)
+        return err->code;
+    prg_planner_set_policies(repl->planner, set);
+    prg_console_set_policies(repl->console, set);
+    prg_policy_set_unref(repl->set);
+    repl->set = set;
+    return PRG_OK;
+}
+
+static int run_decision(struct repl *repl, const char *arguments, struct prg_error *err)
+{
+    const struct prg_recording *recording = recording_of(repl, err);
+    char *end;
+    if (!recording)
+        return err->code;
+    size_t count = prg_recording_count(recording);
+    unsigned long long number = strtoull(arguments, &end, 10);
+    if (end == arguments || *end || number < 1 || number > count)
+        return prg_fail(err, PRG_INVALID, "decision N: a number from 1 to %zu; decisions lists them", count);
+    leave_decision(repl);
+    int rc =
+        prg_inputs_read_decision(repl->options, recording, (size_t)number - 1, &repl->settings, &repl->decision, err);
+    if (rc == PRG_OK)
+        rc = take_recorded_set(repl, err);
+    if (rc != PRG_OK) {
+        prg_inputs_close(&repl->decision);
+        return rc;
+    }
+    repl->reader = repl->decision.reader;
+    repl->subject = repl->decision.recorded.head->key;
+    make_planner(repl);
+    prg_planner_set_lc_server(repl->planner, prg_json_get_text(repl->decision.recorded.settings, "lcServer"));
+    if (define_surroundings(repl, err) != PRG_OK || define_subject(repl, err) != PRG_OK)
+        return err->code;
+    printf("decision %llu: %s %s/%s: service, runtimes, namespace, config, compat\n", number, repl->subject.kind,
+           repl->subject.ns, repl->subject.name);
+    return PRG_OK;
+}
+
+// ---- the subject ----
 
 static int run_select(struct repl *repl, const char *arguments, struct prg_error *err)
 {
@@ -203,6 +328,7 @@ static int run_select(struct repl *repl, const char *arguments, struct prg_error
     size_t count;
     if (!*arguments)
         return list_services(repl, err);
+    leave_decision(repl);
     char *argument = prg_arena_printf(&repl->arena, "%s%s", strchr(arguments, '/') ? "" : "isvc/", arguments);
     named.args = &argument;
     named.arg_count = 1;
@@ -332,6 +458,7 @@ static int run_reload(struct repl *repl, const char *arguments, struct prg_error
     prg_console_set_policies(repl->console, set);
     prg_policy_set_unref(repl->set);
     repl->set = set;
+    repl->has_own_set = true;
     printf("revision %s%s\n", prg_policy_set_revision(set), is_other ? "" : ", as before");
     return PRG_OK;
 }
@@ -469,9 +596,10 @@ static void compare_service(const cJSON *object, void *ctx)
     prg_auto_arena arena;
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     prg_arena_init(&arena);
-    struct prg_key key = {group, "InferenceService", prg_arena_strdup(&arena, prg_meta_namespace(object)),
-                          prg_arena_strdup(&arena, prg_meta_name(object))};
+    struct prg_key key;
     struct prg_plan *now = prg_plan_new(&arena), *then = prg_plan_new(&arena);
+    if (comparing->rc == PRG_OK)
+        comparing->rc = prg_key_of(&arena, object, &key, comparing->err);
     if (comparing->rc != PRG_OK)
         return;
     comparing->rc = plan_with(repl, repl->planner, &key, now, comparing->err);
@@ -497,9 +625,11 @@ static int run_diff(struct repl *repl, const char *arguments, struct prg_error *
     if (load_set(repl, strcmp(arguments, "shipped") == 0 ? NULL : arguments, &set, err) != PRG_OK)
         return err->code;
     comparing.other = prg_planner_new(set, repl->settings.compat, repl->settings.config_namespace);
-    prg_planner_load_config(comparing.other, &repl->store->reader);
-    repl->store->reader.list(&repl->store->reader, group, "InferenceService", repl->options->ns, compare_service,
-                             &comparing);
+    prg_planner_load_config(comparing.other, repl->reader);
+    if (repl->decision.recorded.head)
+        compare_service(repl->reader->get(repl->reader, &repl->subject), &comparing);
+    else
+        repl->reader->list(repl->reader, group, "InferenceService", repl->options->ns, compare_service, &comparing);
     prg_strbuf_printf(&comparing.out, "%zu of %zu services change\n", comparing.different, comparing.services);
     if (comparing.rc == PRG_OK)
         prg_cli_write(&comparing.out);
@@ -535,6 +665,8 @@ static int run_quit(struct repl *repl, const char *arguments, struct prg_error *
 
 static const struct command commands[] = {
     {"select", "[NAME]", "list the services, or make one of them the subject", run_select},
+    {"decisions", "[NAME]", "list the decisions of a recording", run_decisions},
+    {"decision", "N", "open one of them: its objects, policies and clock", run_decision},
     {"why", "[NAME]", "candidates with reasons, dropped annotations, label layers", run_why},
     {"plan", "[NAME]", "the objects that would be made, as YAML", run_plan},
     {"call", "POLICY FUNCTION ARGUMENT, ...", "ask a policy; the arguments are Lua", run_call},
@@ -726,6 +858,7 @@ static int run(struct prg_cli_options *options)
     interrupted = NULL;
     prg_console_free(repl.console);
     prg_planner_free(repl.planner);
+    prg_inputs_close(&repl.decision);
     prg_store_free(repl.store);
     prg_policy_set_unref(repl.set);
     prg_arena_release(&repl.arena);
@@ -743,11 +876,12 @@ const struct prg_command prg_command_repl = {
     .name = "repl",
     .summary = "Try policies by hand on the objects of files, a folder store or a cluster",
     .usage = "repl [-f FILE...] [--store dir:PATH] [--policies DIR]",
-    .text = "Lines are Lua in the policies' sandbox and limits (views print as YAML), or commands: select, why, plan, "
-            "call,\n"
-            "save-spec, edit, reload, diff, help, quit. Ctrl-C stops a line, Ctrl-D leaves. The store is never written "
-            "to.\n"
-            "Without a terminal lines come from standard input, and the exit status is 1 when one of them failed.\n",
+    .text =
+        "Lines are Lua in the policies' sandbox and limits (views print as YAML), or commands: select, "
+        "decisions,\n"
+        "decision, why, plan, call, save-spec, edit, reload, diff, help, quit. Ctrl-C stops a line, Ctrl-D leaves.\n"
+        "The store is never written to.\n"
+        "Without a terminal lines come from standard input, and the exit status is 1 when one of them failed.\n",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// source.c: where a command's objects come from (-f, --store, a cluster) and which of them it is about.
+// source.c: where a command's objects come from (-f, --store, --replay, a cluster) and which of them it is about.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "catalog/catalog.h"
 #include "catalog/manifest.h"
 #include "cli/cli.h"
+#include "cli/replaying.h"
 #include "kube/snapshot.h"
 #include "learning/names.h"
 #include "object/meta.h"
@@ -177,7 +178,7 @@ static int open_cluster(const struct prg_cli_options *options, struct prg_store 
     };
     if (prg_snapshot_open(&choice, &snapshot, ret, err) != PRG_OK)
         return err->code == PRG_NOTFOUND && !options->kubeconfig && !options->context
-                   ? prg_wrap(err, "nothing to read: give -f FILE, --store dir:PATH, or a cluster")
+                   ? prg_wrap(err, "nothing to read: give -f FILE, --store dir:PATH, --replay FILE, or a cluster")
                    : (int)err->code;
     for (int i = 0; i < options->arg_count; i++)
         hint_subject(options, *ret, options->args[i]);
@@ -186,7 +187,7 @@ static int open_cluster(const struct prg_cli_options *options, struct prg_store 
 
 bool prg_source_is_cluster(const struct prg_cli_options *options)
 {
-    return !options->files.count && !options->store;
+    return !options->files.count && !options->store && !options->replay;
 }
 
 // ---- opening ----
@@ -194,13 +195,22 @@ bool prg_source_is_cluster(const struct prg_cli_options *options)
 int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                     struct prg_error *err)
 {
-    if (options->files.count && options->store)
-        return prg_fail(err, PRG_INVALID, "-f and --store exclude each other");
-    if (!prg_source_is_cluster(options) && (options->kubeconfig || options->context))
-        return prg_fail(err, PRG_INVALID, "%s and %s exclude each other: objects come from one place",
-                        options->store ? "--store" : "-f", options->kubeconfig ? "--kubeconfig" : "--context");
+    const char *given[] = {options->files.count ? "-f" : NULL, options->store ? "--store" : NULL,
+                           options->replay ? "--replay" : NULL,
+                           options->kubeconfig ? "--kubeconfig"
+                           : options->context  ? "--context"
+                                               : NULL};
+    const char *first = NULL;
+    for (size_t i = 0; i < PRG_COUNT(given); i++) {
+        if (first && given[i])
+            return prg_fail(err, PRG_INVALID, "%s and %s exclude each other: objects come from one place", first,
+                            given[i]);
+        first = first ? first : given[i];
+    }
     if (options->files.count)
         return open_files(options, arena, ret, err);
+    if (options->replay)
+        return prg_replaying_open_store(options->replay, ret, err);
     if (!options->store)
         return open_cluster(options, ret, err);
     const char *path;
