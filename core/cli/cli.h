@@ -2,6 +2,7 @@
 // cli.h: what the commands share: options from one table each, reading sources, settings, tables.
 #pragma once
 #include "base/vec.h"
+#include "controller/learning_settings.h"
 #include "object/key.h"
 #include "policy/policy.h"
 #include "serving/plan.h"
@@ -13,10 +14,15 @@ enum prg_exit { PRG_EXIT_DONE = 0, PRG_EXIT_FAILED = 1, PRG_EXIT_TROUBLE = 2 };
 struct prg_cli_options {   // every option of every command; a command's table says which it takes
     struct prg_vec files;  // const char *
     struct prg_vec limits; // const char *, "steps=N"
+    struct prg_vec with, without; // const char *
+    struct prg_vec namespaces;    // const char *
+    const char *workers, *leader_elect;
     const char *store, *policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
     const char *random, *faults, *rounds, *object;
+    const char *base, *base_compat, *max_restarts, *max_gpus, *jobs;
     const char *kubeconfig, *context, *replay, *record;
+    const char *controllers, *edge_listen, *lc_server;
     bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals,
         spread, all_results;
     char **args; // what is left
@@ -101,6 +107,8 @@ struct prg_settings {
     const struct prg_compat *compat;
     const char *config_namespace;
     struct prg_policy_limits limits;
+    struct prg_learning_settings learning; // but for where it listens
+    const char *edge_listen;               // as prg_learning_parse_listen reads it, or NULL
 };
 // PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
 int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "cli/commands.h"
+#include "cli/learning_report.h"
 #include "controller/run.h"
 #include "controller/summary.h"
 #include "object/meta.h"
@@ -19,6 +20,7 @@ struct reporting {
     bool once;
     bool has_failure;    // something could not be applied
     struct prg_map rows; // "ns/name" -> struct row: the last word on each service, for the table of --once
+    struct prg_learning_rows *jobs;
 };
 
 static void free_row(struct row *row)
@@ -68,15 +70,34 @@ static void log_report(const struct prg_reconcile_report *report)
             summary.runtime, "created", created, "updated", updated, "deleted", deleted, "ready", summary.ready, NULL);
 }
 
+static void log_warnings(const struct prg_reconcile_report *report)
+{
+    if (report->taken_over)
+        prg_log(PRG_LOG_INFO, "fields taken over", "inferenceservice", report->key->name, "namespace", report->key->ns,
+                "fields", report->taken_over, NULL);
+    if (report->warnings)
+        prg_log(PRG_LOG_WARNING, "the server warns", "inferenceservice", report->key->name, "namespace",
+                report->key->ns, "warning", report->warnings, NULL);
+}
+
 static void on_reconciled(const struct prg_reconcile_report *report, void *ctx)
 {
     struct reporting *reporting = ctx;
     if (report->error)
         reporting->has_failure = true;
-    if (reporting->once)
+    if (prg_learning_is_report(report)) {
+        if (reporting->once)
+            prg_learning_rows_keep(reporting->jobs, report);
+        else
+            prg_learning_log(report);
+        return;
+    }
+    if (reporting->once) {
         keep_row(reporting, report);
-    else
-        log_report(report);
+        return;
+    }
+    log_report(report);
+    log_warnings(report);
 }
 
 static int compare_rows(const void *a, const void *b, void *ctx)
@@ -102,8 +123,69 @@ static void print_rows(struct reporting *reporting)
     for (size_t i = 0; i < rows.count; i++)
         prg_table_row(table, (const char *const *)((struct row *)rows.items[i])->cells);
     prg_table_print(table, &out);
+    if (!rows.count && prg_learning_rows_count(reporting->jobs))
+        prg_strbuf_clear(&out); // there are only jobs
+    prg_learning_rows_print(reporting->jobs, &out);
     prg_cli_write(&out);
     prg_vec_release(&rows);
+}
+
+static bool is_cluster(const struct prg_cli_options *options)
+{
+    return !options->store || strcmp(options->store, "kube") == 0;
+}
+
+// Flags that mean nothing for the store that was chosen are mistakes.
+static int check_options(const struct prg_cli_options *options, struct prg_error *err)
+{
+    const char *misplaced = NULL;
+    if (options->arg_count)
+        return prg_fail(err, PRG_INVALID, "perigee controller: unexpected argument '%s'", options->args[0]);
+    if (is_cluster(options))
+        misplaced = options->once ? "--once" : options->play_kubelet ? "--play-kubelet" : NULL;
+    else
+        misplaced = options->kubeconfig         ? "--kubeconfig"
+                    : options->context          ? "--context"
+                    : options->leader_elect     ? "--leader-elect"
+                    : options->namespaces.count ? "--namespace"
+                                                : NULL;
+    if (!misplaced)
+        return PRG_OK;
+    return prg_fail(err, PRG_INVALID, "perigee controller: %s is for %s", misplaced,
+                    is_cluster(options) ? "a folder: --store dir:PATH" : "a cluster, not for a folder");
+}
+
+static int read_workers(const struct prg_cli_options *options, unsigned *ret, struct prg_error *err)
+{
+    char *end = NULL;
+    *ret = 4;
+    if (!options->workers)
+        return PRG_OK;
+    unsigned long value = strtoul(options->workers, &end, 10);
+    if (*end || end == options->workers || options->workers[0] == '-' || value < 1 || value > 1000)
+        return prg_fail(err, PRG_INVALID, "--workers %s: a whole number from 1 to 1000", options->workers);
+    *ret = (unsigned)value;
+    return PRG_OK;
+}
+
+static int run_with(const struct prg_cli_options *options, struct prg_settings *settings,
+                    struct prg_run_options *run_options, struct prg_error *err)
+{
+    int rc = read_workers(options, &run_options->workers, err);
+    if (rc == PRG_OK)
+        rc = prg_learning_options(options, settings, is_cluster(options), run_options, err);
+    if (rc == PRG_OK && !is_cluster(options))
+        rc = prg_source_folder(options->store, &run_options->folder, err);
+    if (rc != PRG_OK)
+        return rc;
+    if (!is_cluster(options))
+        return prg_run_folder(run_options, err);
+    run_options->cluster = (struct prg_kube_choice){.kubeconfig = options->kubeconfig, .context = options->context};
+    run_options->namespaces = (const char *const *)options->namespaces.items;
+    run_options->namespace_count = options->namespaces.count;
+    run_options->elects = !options->leader_elect || strcmp(options->leader_elect, "true") == 0;
+    run_options->user_agent = "perigee/" PRG_VERSION " (controller)";
+    return prg_run_kube(run_options, err);
 }
 
 static int run(struct prg_cli_options *options)
@@ -111,22 +193,12 @@ static int run(struct prg_cli_options *options)
     struct reporting reporting = {.once = options->once};
     struct prg_settings settings;
     struct prg_error err = {0};
-    const char *folder;
-    if (options->arg_count) {
-        fprintf(stderr, "error: perigee controller: unexpected argument '%s'\n", options->args[0]);
-        return PRG_EXIT_TROUBLE;
-    }
-    if (!options->store) {
-        fprintf(stderr, "error: perigee controller: --store dir:PATH is needed; see perigee controller --help\n");
-        return PRG_EXIT_TROUBLE;
-    }
-    if (prg_source_folder(options->store, &folder, &err) != PRG_OK ||
-        prg_settings_load(options, &settings, &err) != PRG_OK)
+    if (check_options(options, &err) != PRG_OK || prg_settings_load(options, &settings, &err) != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
     prg_log_set_json(options->log_format && strcmp(options->log_format, "json") == 0);
     prg_map_init(&reporting.rows);
+    reporting.jobs = prg_learning_rows_new();
     struct prg_run_options run_options = {
-        .folder = folder,
         .policies = settings.policies,
         .config_namespace = settings.config_namespace,
         .compat = settings.compat,
@@ -136,13 +208,14 @@ static int run(struct prg_cli_options *options)
         .report = on_reconciled,
         .ctx = &reporting,
     };
-    int rc = prg_run_folder(&run_options, &err);
+    int rc = run_with(options, &settings, &run_options, &err);
     if (rc == PRG_OK && options->once)
         print_rows(&reporting);
     const struct prg_map_entry *entry;
     for (size_t i = 0; (entry = prg_map_next(&reporting.rows, &i));)
         free_row(entry->value);
     prg_map_release(&reporting.rows);
+    prg_learning_rows_free(reporting.jobs);
     prg_arena_release(&settings.arena);
     if (rc != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
@@ -150,10 +223,26 @@ static int run(struct prg_cli_options *options)
 }
 
 static const struct prg_option options[] = {
-    {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "dir:PATH", "the folder of manifests to run over", NULL},
-    {"once", 0, PRG_OPTION_FLAG, PRG_AT(once), NULL, "reconcile until nothing changes, print a table, end", NULL},
-    {"play-kubelet", 0, PRG_OPTION_FLAG, PRG_AT(play_kubelet), NULL, "rendered Deployments become available, pods run",
+    {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "STORE", "kube (default): a cluster; dir:PATH: a folder of manifests",
      NULL},
+    {"kubeconfig", 0, PRG_OPTION_TEXT, PRG_AT(kubeconfig), "FILE", "how to reach the cluster; in a pod its account",
+     NULL},
+    {"context", 0, PRG_OPTION_TEXT, PRG_AT(context), "NAME", "context of the kubeconfig", NULL},
+    {"namespace", 'n', PRG_OPTION_LIST, PRG_AT(namespaces), "NAMESPACE",
+     "look after this namespace only; repeatable (all)", NULL},
+    {"leader-elect", 0, PRG_OPTION_TEXT, PRG_AT(leader_elect), "BOOL",
+     "write only while holding the lease (true); false: nobody else runs", "true|false"},
+    {"workers", 0, PRG_OPTION_TEXT, PRG_AT(workers), "N", "reconciles at a time, of different services (4)", NULL},
+    {"controllers", 0, PRG_OPTION_TEXT, PRG_AT(controllers), "LIST", "what is looked after (serving,learning)",
+     "serving|learning|serving,learning"},
+    {"edge-listen", 0, PRG_OPTION_TEXT, PRG_AT(edge_listen), "ADDR:PORT",
+     "where Local Controllers of edge nodes connect; off: nowhere", NULL},
+    {"lc-server", 0, PRG_OPTION_TEXT, PRG_AT(lc_server), "URL",
+     "where workers find their node's Local Controller (http://localhost:9100)", NULL},
+    {"once", 0, PRG_OPTION_FLAG, PRG_AT(once), NULL, "a folder: reconcile until nothing changes, print a table, end",
+     NULL},
+    {"play-kubelet", 0, PRG_OPTION_FLAG, PRG_AT(play_kubelet), NULL,
+     "a folder: rendered Deployments become available, pods run", NULL},
     {"log-format", 0, PRG_OPTION_TEXT, PRG_AT(log_format), "FORMAT", "text (default) or json", "text|json"},
     PRG_OPTIONS_POLICY,
     PRG_OPTION_HELP,
@@ -162,11 +251,14 @@ static const struct prg_option options[] = {
 
 const struct prg_command prg_command_controller = {
     .name = "controller",
-    .summary = "Reconcile InferenceServices over a store, once or until stopped",
-    .usage = "controller --store dir:PATH [--once] [--policies DIR]",
-    .text =
-        "Manifests below PATH are never rewritten; rendered objects, status and events are kept in PATH/.perigee/.\n"
-        "Edited manifests, runtimes, configuration and policies are noticed. SIGINT and SIGTERM end it.\n",
+    .summary = "Reconcile InferenceServices and learning jobs over a cluster or a folder, until stopped",
+    .usage = "controller [--store kube|dir:PATH] [--policies DIR]",
+    .text = "Over a cluster two or more replicas may run: one writes, the others stand by. Kinds that the cluster does "
+            "not\n"
+            "have (Knative, KEDA, OpenTelemetry) are taken up when they are installed.\n"
+            "Over a folder, manifests below PATH are never rewritten; rendered objects, status and events are kept in\n"
+            "PATH/.perigee/. Edited manifests, runtimes, configuration and policies are noticed.\n"
+            "SIGINT and SIGTERM end it: what is under way is finished, the lease given back.\n",
     .options = options,
     .run = run,
 };

@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// run.h: the controller process over a folder store: an event loop with file watchers, timers and signals around the
-// serving loop.
+// run.h: the controller process, over a folder store or an API server.
 #pragma once
+#include "controller/learning_settings.h"
 #include "controller/serving_loop.h"
+#include "kube/config.h"
 
 struct prg_run_options {
-    const char *folder;          // of the store
     const char *policies;        // folder of the policy set, "configmap:NAMESPACE/NAME", or NULL
     uint32_t namespace_policies; // that namespaces may set; 0: none
     const char *config_namespace;
     const struct prg_compat *compat;
     struct prg_policy_limits limits;
-    bool play_kubelet;
-    bool once;               // return when nothing is left to do
-    prg_reconcile_fn report; // may be NULL
+    unsigned workers;              // reconciles at a time of each loop, 0: 1
+    prg_reconcile_fn report;       // may be NULL
+    void (*after_turn)(void *ctx); // may be NULL
     void *ctx;
+    bool has_no_serving;                          // InferenceServices are left alone
+    const struct prg_learning_settings *learning; // NULL: learning jobs are left alone
+
+    // ---- a folder ----
+    const char *folder;
+    bool play_kubelet;
+    bool once; // return when nothing is left to do
+
+    // ---- an API server ----
+    struct prg_kube_choice cluster;
+    const char *const *namespaces; // that are looked after; none: all
+    size_t namespace_count;
+    bool elects; // writes only while it holds the lease
+    const char *user_agent;
 };
 
 // Runs until SIGINT or SIGTERM (or, with once, until nothing changes any more). Errors are those that nothing can be
 // done without: the folder cannot be read, the policies do not load, two manifests for one object at start with once.
 int prg_run_folder(const struct prg_run_options *options, struct prg_error *err) PRG_MUST_USE;
+// Runs until SIGINT or SIGTERM. Errors: no kubeconfig or a wrong one, the policies do not load. A server that cannot be
+// reached, refuses, or lacks kinds is waited for.
+int prg_run_kube(const struct prg_run_options *options, struct prg_error *err) PRG_MUST_USE;

@@ -33,6 +33,7 @@ struct prg_serving_loop {
     uint64_t now_ms; // of the call under way
     int64_t wall_ns; // of the last one
     bool is_running; // within prg_serving_loop_run
+    bool is_paused;
 };
 
 struct work { // one reconcile
@@ -372,10 +373,15 @@ static size_t end_all(struct prg_serving_loop *loop)
     return count;
 }
 
+static bool has_hand(const struct prg_serving_loop *loop)
+{
+    return !loop->is_paused && loop->open.count < loop->options.workers;
+}
+
 // Takes a key that is due, unless all hands are full. Returns how many were done with at once, or -1: none was taken.
 static int take(struct prg_serving_loop *loop)
 {
-    const char *key = loop->open.count < loop->options.workers ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
+    const char *key = has_hand(loop) ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
     if (!key)
         return -1;
     uint64_t wait_ms = prg_freshness_wait_ms(loop->freshness, key, &loop->store->reader, loop->now_ms);
@@ -408,7 +414,12 @@ int64_t prg_serving_loop_next_ms(const struct prg_serving_loop *loop, uint64_t n
 {
     if (loop->ended.count)
         return 0;
-    return loop->open.count < loop->options.workers ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+    return has_hand(loop) ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+}
+
+void prg_serving_loop_pause(struct prg_serving_loop *loop, bool is_paused)
+{
+    loop->is_paused = is_paused;
 }
 
 size_t prg_serving_loop_open(const struct prg_serving_loop *loop)

@@ -28,4 +28,6 @@ void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_ke
 size_t prg_serving_loop_run(struct prg_serving_loop *loop, uint64_t now_ms, int64_t wall_ns);
 // Milliseconds until run has something to do, -1 when only a change or an answer brings something.
 int64_t prg_serving_loop_next_ms(const struct prg_serving_loop *loop, uint64_t now_ms);
+// Nothing is begun any more; what is under way ends. Changes still queue up.
+void prg_serving_loop_pause(struct prg_serving_loop *loop, bool is_paused);
 size_t prg_serving_loop_open(const struct prg_serving_loop *loop); // under way

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// run.c: the controller process over a folder store.
+// run_folder.c: the controller over a folder store.
 //
 // Sources of work: file watchers on every folder of the store and of the policy set (a burst of notices is taken
-// together after DEBOUNCE_MS), a slow rescan for file systems that give no notice, the work queue's own timer.
-#include "controller/run.h"
-
-#include <signal.h>
+// together after DEBOUNCE_MS), a slow rescan for file systems that give no notice, the parts' own times.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uv.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/vec.h"
 #include "catalog/catalog.h"
-#include "controller/policy_life.h"
+#include "controller/process.h"
 
 enum {
     DEBOUNCE_MS = 30,       // after the last notice …
@@ -38,29 +32,13 @@ struct watcher { // one folder; freed in its close callback
 };
 
 struct run {
-    const struct prg_run_options *options;
-    uv_loop_t loop;
-    uv_timer_t debounce, work, rescan;
-    uv_signal_t sigint, sigterm;
+    struct prg_process process;
+    uv_timer_t debounce, rescan;
     struct prg_map watchers; // folder -> struct watcher
     struct prg_store *store;
-    struct prg_planner *planner;
-    struct prg_serving_loop *serving;
-    struct prg_policy_life *policies;
     uint64_t first_notice_ms; // of the burst under way, 0: none
     char watch_problem[PRG_ERROR_LINE];
 };
-
-static uint64_t now_ms(void)
-{
-    return (uint64_t)(prg_clock_monotonic_ns() / 1000000);
-}
-
-static void log_error(const char *message, const struct prg_error *err)
-{
-    char text[PRG_ERROR_LINE];
-    prg_log(PRG_LOG_ERROR, message, "error", prg_error_text(err, text, sizeof(text)), NULL);
-}
 
 // ---- the store ----
 
@@ -87,11 +65,9 @@ static size_t refresh_store(struct run *run)
     prg_arena_init(&changes.arena);
     prg_vec_init(&changes.keys);
     if (run->store->ops->refresh(run->store, note_change, &changes, &err) != PRG_OK)
-        log_error("the folder cannot be read again; going on with what is known", &err);
-    for (size_t i = 0; i < changes.keys.count; i++) {
-        prg_policy_life_changed(run->policies, changes.keys.items[i]);
-        prg_serving_loop_changed(run->serving, changes.keys.items[i], now_ms());
-    }
+        prg_process_log_error("the folder cannot be read again; going on with what is known", &err);
+    for (size_t i = 0; i < changes.keys.count; i++)
+        prg_process_changed(&run->process, changes.keys.items[i]);
     size_t count = changes.keys.count;
     prg_vec_release(&changes.keys);
     prg_arena_release(&changes.arena);
@@ -101,39 +77,10 @@ static size_t refresh_store(struct run *run)
 static void on_store_problem(const struct prg_error *err, void *ctx)
 {
     (void)ctx;
-    log_error("manifest left out until it is mended", err);
+    prg_process_log_error("manifest left out until it is mended", err);
 }
 
 // ---- the event loop ----
-
-static void arm_work(struct run *run);
-
-static void on_work(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-    prg_serving_loop_run(run->serving, now_ms(), prg_clock_wall_ns());
-    arm_work(run);
-}
-
-static void arm_work(struct run *run)
-{
-    int64_t wait_ms = prg_serving_loop_next_ms(run->serving, now_ms());
-    if (wait_ms < 0)
-        uv_timer_stop(&run->work);
-    else
-        uv_timer_start(&run->work, on_work, (uint64_t)wait_ms, 0);
-}
-
-static void on_policies(const char *ns, void *ctx)
-{
-    struct run *run = ctx;
-    struct prg_key key = {"", "Namespace", "", ns};
-    if (ns)
-        prg_serving_loop_changed(run->serving, &key, now_ms());
-    else
-        prg_serving_loop_enqueue_all(run->serving, now_ms());
-    arm_work(run);
-}
 
 static void watch_folders(struct run *run);
 
@@ -141,10 +88,10 @@ static void on_debounce(uv_timer_t *timer)
 {
     struct run *run = timer->data;
     run->first_notice_ms = 0;
-    prg_policy_life_reload(run->policies);
+    prg_policy_life_reload(run->process.policies);
     refresh_store(run);
     watch_folders(run);
-    arm_work(run);
+    prg_process_wake(&run->process);
 }
 
 // Editors and copies write in bursts: the look waits for the end of it.
@@ -152,12 +99,12 @@ static void on_notice(uv_fs_event_t *handle, const char *filename, int events, i
 {
     const struct watcher *watcher = handle->data;
     struct run *run = watcher->run;
-    uint64_t now = now_ms();
+    uint64_t now = prg_process_now_ms();
     (void)filename;
     (void)events;
     (void)status;
     if (watcher->is_of_policies)
-        prg_policy_life_noticed(run->policies);
+        prg_policy_life_noticed(run->process.policies);
     if (!run->first_notice_ms)
         run->first_notice_ms = now;
     if (now - run->first_notice_ms < DEBOUNCE_MOST_MS)
@@ -186,7 +133,7 @@ static struct watcher *watch(struct run *run, const char *path)
         watcher->device = info.st_dev;
         watcher->inode = info.st_ino;
         watcher->handle.data = watcher;
-        uv_fs_event_init(&run->loop, &watcher->handle);
+        uv_fs_event_init(&run->process.loop, &watcher->handle);
         int rc = uv_fs_event_start(&watcher->handle, on_notice, path, 0);
         if (rc != 0) { // no watches left: the rescan still finds changes
             uv_close((uv_handle_t *)&watcher->handle, on_watcher_closed);
@@ -211,7 +158,7 @@ static void watch_folder(const char *path, void *ctx)
 // ConfigMap mount swaps "..data" inside it.
 static void watch_policies(struct run *run)
 {
-    const char *folder = run->options->policies;
+    const char *folder = prg_policy_life_folder(run->process.policies);
     prg_auto_strbuf parent = PRG_STRBUF_INIT;
     struct watcher *watcher = watch(run, folder);
     if (watcher)
@@ -233,7 +180,7 @@ static void watch_folders(struct run *run)
     for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
         ((struct watcher *)entry->value)->seen = false;
     prg_catalog_each_folder(run->store, watch_folder, run);
-    if (run->options->policies)
+    if (prg_policy_life_folder(run->process.policies))
         watch_policies(run);
     prg_vec_init(&gone);
     for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
@@ -251,52 +198,42 @@ static void on_rescan(uv_timer_t *timer)
     on_debounce(&((struct run *)timer->data)->debounce);
 }
 
-static void on_signal(uv_signal_t *handle, int signum)
+static void on_signalled(void *ctx)
 {
-    struct run *run = handle->data;
+    struct run *run = ctx;
     const struct prg_map_entry *entry;
-    prg_log(PRG_LOG_INFO, "stopping", "signal", signum == SIGINT ? "SIGINT" : "SIGTERM", NULL);
     for (size_t i = 0; (entry = prg_map_next(&run->watchers, &i));)
         uv_close((uv_handle_t *)&((struct watcher *)entry->value)->handle, on_watcher_closed);
     prg_map_clear(&run->watchers);
     uv_close((uv_handle_t *)&run->debounce, NULL);
-    prg_policy_life_stop(run->policies);
-    uv_close((uv_handle_t *)&run->work, NULL);
     uv_close((uv_handle_t *)&run->rescan, NULL);
-    uv_close((uv_handle_t *)&run->sigint, NULL);
-    uv_close((uv_handle_t *)&run->sigterm, NULL);
+    prg_process_close(&run->process);
 }
 
-static int serve(struct run *run, struct prg_error *err)
+static void serve(struct run *run)
 {
-    int rc = uv_loop_init(&run->loop);
-    if (rc != 0)
-        return prg_fail(err, PRG_IO, "event loop: %s", uv_strerror(rc));
-    uv_timer_init(&run->loop, &run->debounce);
-    uv_timer_init(&run->loop, &run->work);
-    uv_timer_init(&run->loop, &run->rescan);
-    uv_signal_init(&run->loop, &run->sigint);
-    uv_signal_init(&run->loop, &run->sigterm);
-    run->debounce.data = run->work.data = run->rescan.data = run->sigint.data = run->sigterm.data = run;
-    uv_signal_start(&run->sigint, on_signal, SIGINT);
-    uv_signal_start(&run->sigterm, on_signal, SIGTERM);
-    prg_policy_life_start(run->policies, &run->loop, on_policies, run);
+    struct prg_process *process = &run->process;
+    uv_timer_init(&process->loop, &run->debounce);
+    uv_timer_init(&process->loop, &run->rescan);
+    run->debounce.data = run->rescan.data = run;
+    process->signalled = on_signalled;
+    process->ctx = run;
+    prg_process_listen(process);
+    prg_process_start(process);
     uv_timer_start(&run->rescan, on_rescan, RESCAN_MS, RESCAN_MS);
     watch_folders(run);
     // What changed between reading and watching.
-    prg_policy_life_reload(run->policies);
+    prg_policy_life_reload(process->policies);
     refresh_store(run);
-    arm_work(run);
-    prg_log(PRG_LOG_INFO, "watching", "folder", run->options->folder, NULL);
-    uv_run(&run->loop, UV_RUN_DEFAULT);
-    prg_require(uv_loop_close(&run->loop) == 0);
-    return PRG_OK;
+    prg_process_wake(process);
+    prg_log(PRG_LOG_INFO, "watching", "folder", process->options->folder, NULL);
+    uv_run(&process->loop, UV_RUN_DEFAULT);
 }
 
 static void run_once(struct run *run)
 {
     for (int pass = 0; pass < ONCE_PASSES; pass++) {
-        prg_serving_loop_run(run->serving, now_ms(), prg_clock_wall_ns());
+        prg_process_turn(&run->process);
         if (refresh_store(run) == 0)
             break;
     }
@@ -304,34 +241,25 @@ static void run_once(struct run *run)
 
 int prg_run_folder(const struct prg_run_options *options, struct prg_error *err)
 {
-    struct run run = {.options = options};
+    struct run run = {0};
     struct prg_catalog_options catalog = {.play_kubelet = options->play_kubelet};
     int rc = prg_catalog_open(options->folder, &catalog, &run.store, err);
     if (rc != PRG_OK)
         return rc;
-    struct prg_policy_life_options policies = {.policies = options->policies,
-                                               .namespace_policies = options->namespace_policies,
-                                               .limits = options->limits,
-                                               .compat = options->compat,
-                                               .store = run.store};
-    rc = prg_policy_life_new(&policies, &run.policies, err);
+    rc = prg_process_open(&run.process, options, err);
     if (rc == PRG_OK) {
-        prg_catalog_on_problem(run.store, on_store_problem, &run);
-        prg_map_init(&run.watchers);
-        run.planner = prg_planner_new(prg_policy_life_active(run.policies), options->compat, options->config_namespace);
-        prg_policy_life_bind(run.policies, run.planner);
-        prg_planner_load_config(run.planner, &run.store->reader);
-        struct prg_serving_loop_options serving = {.report = options->report, .ctx = options->ctx};
-        run.serving = prg_serving_loop_new(run.store, run.planner, &serving);
-        prg_serving_loop_enqueue_all(run.serving, now_ms());
-        if (options->once)
-            run_once(&run);
-        else
-            rc = serve(&run, err);
-        prg_serving_loop_free(run.serving);
-        prg_planner_free(run.planner);
-        prg_map_release(&run.watchers);
-        prg_policy_life_free(run.policies);
+        rc = prg_process_load(&run.process, run.store, NULL, err);
+        if (rc == PRG_OK) {
+            prg_catalog_on_problem(run.store, on_store_problem, &run);
+            prg_map_init(&run.watchers);
+            prg_process_work(&run.process, true);
+            if (options->once)
+                run_once(&run);
+            else
+                serve(&run);
+            prg_map_release(&run.watchers);
+        }
+        prg_process_release(&run.process);
     }
     prg_store_free(run.store);
     return rc;
