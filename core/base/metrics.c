@@ -24,7 +24,7 @@ struct prg_metric {
     struct prg_metric_family *family;
     char *values[PRG_METRIC_LABELS];
     uint64_t count; // of a counter, or of observations
-    uint64_t bits;  // a double: value of a gauge, sum of a histogram
+    uint64_t bits;  // a double: value of a gauge or of a counter that is counted elsewhere, sum of a histogram
     uint64_t buckets[];
 };
 
@@ -243,10 +243,7 @@ void prg_metric_set(struct prg_metric *metric, double value)
 {
     if (!metric)
         return;
-    if (metric->family->kind == COUNTER)
-        __atomic_store_n(&metric->count, (uint64_t)value, __ATOMIC_RELAXED);
-    else
-        __atomic_store_n(&metric->bits, as_bits(value), __ATOMIC_RELAXED);
+    __atomic_store_n(&metric->bits, as_bits(value), __ATOMIC_RELAXED);
 }
 
 void prg_metric_move(struct prg_metric *metric, double delta)
@@ -342,10 +339,11 @@ static void print_series(struct prg_strbuf *out, const struct prg_metric *metric
     uint64_t sum = 0;
     if (family->kind != HISTOGRAM) {
         print_name(out, metric, "", NULL);
-        if (family->kind == COUNTER)
+        uint64_t bits = __atomic_load_n(&metric->bits, __ATOMIC_RELAXED);
+        if (family->kind == COUNTER && !bits)
             prg_strbuf_printf(out, "%llu", (unsigned long long)__atomic_load_n(&metric->count, __ATOMIC_RELAXED));
         else
-            print_number(out, as_double(__atomic_load_n(&metric->bits, __ATOMIC_RELAXED)));
+            print_number(out, as_double(bits));
         prg_strbuf_putc(out, '\n');
         return;
     }
