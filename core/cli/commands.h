@@ -6,6 +6,7 @@
 extern const struct prg_command prg_command_controller;
 extern const struct prg_command prg_command_plan;
 extern const struct prg_command prg_command_why;
+extern const struct prg_command prg_command_diff;
 extern const struct prg_command prg_command_replay;
 extern const struct prg_command prg_command_eval;
 extern const struct prg_command prg_command_test;

@@ -11,6 +11,7 @@ const struct prg_command *const prg_commands[] = {
     &prg_command_controller,
     &prg_command_plan,
     &prg_command_why,
+    &prg_command_diff,
     &prg_command_replay,
     &prg_command_eval,
     &prg_command_test,
