@@ -76,7 +76,49 @@ static int set_compat(struct prg_settings *settings, const char *name, struct pr
     return PRG_OK;
 }
 
-static const char *const known_keys[] = {"policies", "compat", "limits", "configNamespace"};
+static int read_nodes(struct prg_settings *settings, const char *file, const cJSON *list, struct prg_error *err)
+{
+    const cJSON *item;
+    size_t count = 0;
+    if (!prg_json_is_array(list))
+        return place_error(err, file, list, "nodes is a list of names; a * at the end of one stands for any rest", "");
+    const char **nodes = prg_arena_array(&settings->arena, const char *, prg_json_count(list) + 1);
+    prg_json_each (item, list) {
+        if (!prg_json_text(item) || !*prg_json_text(item))
+            return place_error(err, file, item, "the name of a node is needed", "");
+        nodes[count++] = prg_json_text(item);
+    }
+    settings->learning.nodes = nodes;
+    settings->learning.node_count = count;
+    return PRG_OK;
+}
+
+static int read_learning(struct prg_settings *settings, const char *file, const cJSON *node, struct prg_error *err)
+{
+    const cJSON *item;
+    if (!prg_json_is_object(node))
+        return place_error(err, file, node, "learning is an object: lcServer, listen, nodes", "");
+    prg_json_each (item, node) {
+        const char *text = prg_json_text(item);
+        int rc = PRG_OK;
+        if (strcmp(item->string, "nodes") == 0)
+            rc = read_nodes(settings, file, item, err);
+        else if (strcmp(item->string, "lcServer") != 0 && strcmp(item->string, "listen") != 0)
+            rc = place_error(err, file, item, "unknown setting of learning; known: lcServer, listen, nodes; not ",
+                             item->string);
+        else if (!text || !*text)
+            rc = place_error(err, file, item, "a text is needed: ", item->string);
+        else if (strcmp(item->string, "lcServer") == 0)
+            settings->learning.lc_server = text;
+        else
+            settings->edge_listen = text;
+        if (rc != PRG_OK)
+            return rc;
+    }
+    return PRG_OK;
+}
+
+static const char *const known_keys[] = {"policies", "compat", "limits", "configNamespace", "learning"};
 
 static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
 {
@@ -91,7 +133,7 @@ static int unknown_key(const char *file, const cJSON *item, struct prg_error *er
     }
     struct prg_json_position at = prg_json_position(item);
     return prg_fail(err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
-                    nearest ? "; did you mean '" : "; known: policies, compat, limits, configNamespace",
+                    nearest ? "; did you mean '" : "; known: policies, compat, limits, configNamespace, learning",
                     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -108,6 +150,8 @@ static int read_file(struct prg_settings *settings, const char *file, struct prg
         const char *key = item->string, *text = prg_json_text(item);
         if (strcmp(key, "limits") == 0)
             rc = read_limits(settings, file, item, err);
+        else if (strcmp(key, "learning") == 0)
+            rc = read_learning(settings, file, item, err);
         else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0)
             rc = unknown_key(file, item, err);
         else if (!text)
@@ -159,6 +203,10 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         ret->policies = options->policies;
     if (options->config_namespace)
         ret->config_namespace = options->config_namespace;
+    if (options->lc_server)
+        ret->learning.lc_server = options->lc_server;
+    if (options->edge_listen)
+        ret->edge_listen = options->edge_listen;
     if (rc == PRG_OK && ret->policies && (stat(ret->policies, &info) != 0 || !S_ISDIR(info.st_mode)))
         rc = prg_fail(err, PRG_IO, "--policies %s: no such folder (perigee policies export DIR makes one)",
                       ret->policies);
