@@ -14,10 +14,12 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "controller/learning_ledger.h"
 #include "controller/process.h"
 #include "kube/http.h"
 #include "kube/kube_store.h"
 #include "kube/lease.h"
+#include "learning/names.h"
 
 enum {
     DRAIN_MS = 5000,
@@ -46,7 +48,7 @@ struct run {
 
 // Pods are looked for by these.
 static const char *const pod_labels[] = {"app", "serving.kserve.io/inferenceservice", "serving.knative.dev/revision",
-                                         NULL};
+                                         PRG_LABEL_JOB_NAME, NULL};
 
 static const struct prg_kube_watch kinds[] = {
     {.group = "serving.kserve.io",
@@ -104,6 +106,24 @@ static const struct prg_kube_watch kinds[] = {
      .is_metadata_only = true},
 };
 
+static const struct prg_kube_watch learning_kinds[] = {
+    {.group = PRG_SEDNA_GROUP,
+     .version = "v1alpha1",
+     .kind = PRG_KIND_JOB,
+     .plural = "incrementallearningjobs",
+     .is_namespaced = true},
+    {.group = PRG_SEDNA_GROUP,
+     .version = "v1alpha1",
+     .kind = PRG_KIND_DATASET,
+     .plural = "datasets",
+     .is_namespaced = true},
+    {.group = PRG_SEDNA_GROUP,
+     .version = "v1alpha1",
+     .kind = PRG_KIND_MODEL,
+     .plural = "models",
+     .is_namespaced = true},
+};
+
 static void watch_config_map(struct run *run, const char *ns, const char *name, const char *label)
 {
     struct prg_kube_watch watch = {.group = "",
@@ -123,6 +143,10 @@ static void watch_all(struct run *run)
     const struct prg_run_options *options = run->process.options;
     for (size_t i = 0; i < PRG_COUNT(kinds); i++)
         prg_kube_store_watch(run->store, &kinds[i]);
+    for (size_t i = 0; options->learning && !options->learning->is_off && i < PRG_COUNT(learning_kinds); i++)
+        prg_kube_store_watch(run->store, &learning_kinds[i]);
+    if (options->learning && !options->learning->is_off)
+        watch_config_map(run, NULL, NULL, PRG_LEDGER_LABEL "=" PRG_LEDGER_VALUE);
     watch_config_map(run, options->config_namespace, "inferenceservice-config", NULL);
     if (options->namespace_policies)
         watch_config_map(run, NULL, NULL, "perigee.dev/policy-scope=namespace");

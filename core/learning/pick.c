@@ -57,7 +57,8 @@ static void visit(const cJSON *pod, void *ctx)
 const cJSON *prg_pick_worker(const struct prg_reader *store, const cJSON *job, const char *type)
 {
     struct picking picking = {job, type, NULL};
-    store->list(store, "", "Pod", prg_meta_namespace(job), visit, &picking);
+    prg_reader_list_labelled(store, "", "Pod", prg_meta_namespace(job), PRG_LABEL_JOB_NAME, prg_meta_name(job), visit,
+                             &picking);
     return picking.best;
 }
 
