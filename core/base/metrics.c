@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct prg_metric {
 };
 
 struct prg_metric_family {
+    struct prg_metrics *metrics;
     enum kind kind;
     const char *name, *help;
     const char *labels[PRG_METRIC_LABELS];
@@ -44,12 +46,15 @@ struct hook {
 };
 
 struct prg_metrics {
+    pthread_mutex_t lock; // over families and series; values are atomic
     struct prg_vec families, hooks;
 };
 
 struct prg_metrics *prg_metrics_new(void)
 {
-    return prg_xcalloc(1, sizeof(struct prg_metrics));
+    struct prg_metrics *metrics = prg_xcalloc(1, sizeof(*metrics));
+    pthread_mutex_init(&metrics->lock, NULL);
+    return metrics;
 }
 
 static void free_series(struct prg_metric *metric)
@@ -75,6 +80,7 @@ void prg_metrics_free(struct prg_metrics *metrics)
         free(metrics->hooks.items[i]);
     prg_vec_release(&metrics->families);
     prg_vec_release(&metrics->hooks);
+    pthread_mutex_destroy(&metrics->lock);
     free(metrics);
 }
 
@@ -91,6 +97,7 @@ static struct prg_metric_family *family_of(struct prg_metrics *metrics, enum kin
         }
     }
     struct prg_metric_family *family = prg_xcalloc(1, sizeof(*family));
+    family->metrics = metrics;
     family->kind = kind;
     family->name = name;
     family->help = help;
@@ -169,13 +176,11 @@ static bool write_key(char key[KEY_MOST], size_t *ret_length, const struct prg_m
     return true;
 }
 
-struct prg_metric *prg_metric_at(struct prg_metric_family *family, const char *const *values)
+static struct prg_metric *find_or_make(struct prg_metric_family *family, const char *const *values)
 {
     static const char *const others[PRG_METRIC_LABELS] = {"other", "other", "other", "other"};
     char key[KEY_MOST];
     size_t length = 0;
-    if (!family)
-        return NULL;
     bool fits = write_key(key, &length, family, values);
     struct prg_metric *metric = fits ? prg_map_getn(&family->series, key, length) : NULL;
     if (metric)
@@ -185,6 +190,16 @@ struct prg_metric *prg_metric_at(struct prg_metric_family *family, const char *c
     (void)write_key(key, &length, family, others);
     metric = prg_map_getn(&family->series, key, length);
     return metric ? metric : make_series(family, key, length, others);
+}
+
+struct prg_metric *prg_metric_at(struct prg_metric_family *family, const char *const *values)
+{
+    if (!family)
+        return NULL;
+    pthread_mutex_lock(&family->metrics->lock);
+    struct prg_metric *metric = find_or_make(family, values);
+    pthread_mutex_unlock(&family->metrics->lock);
+    return metric;
 }
 
 struct prg_metric *prg_metric_only(struct prg_metric_family *family)
@@ -200,13 +215,13 @@ void prg_metric_drop(struct prg_metric_family *family, const char *const *values
     size_t length = 0;
     if (!family || !write_key(key, &length, family, values))
         return;
-    struct prg_metric *metric = prg_map_getn(&family->series, key, length);
-    if (!metric)
-        return;
     // The map removes by text; a key that holds no NUL is one.
     key[length] = '\0';
-    prg_map_remove(&family->series, key);
-    free_series(metric);
+    pthread_mutex_lock(&family->metrics->lock);
+    struct prg_metric *metric = prg_map_remove(&family->series, key);
+    pthread_mutex_unlock(&family->metrics->lock);
+    if (metric)
+        free_series(metric);
 }
 
 // ---- adding ----
@@ -402,7 +417,9 @@ void prg_metrics_print(struct prg_metrics *metrics, struct prg_strbuf *out)
         const struct hook *hook = metrics->hooks.items[i];
         hook->fn(hook->ctx);
     }
+    pthread_mutex_lock(&metrics->lock);
     prg_vec_sort(&metrics->families, compare_families, NULL);
     for (size_t i = 0; i < metrics->families.count; i++)
         print_family(out, metrics->families.items[i]);
+    pthread_mutex_unlock(&metrics->lock);
 }

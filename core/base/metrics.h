@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // metrics.h: counters, gauges and histograms with labels, and their text for Prometheus.
 //
-// A family is made once, a series (one set of label values) on its first use; adding to a series allocates nothing and
-// may happen on any thread. Families, series and the text are for one thread. A family has at most PRG_METRIC_SERIES
-// series: further label values are gathered in one whose labels all read "other".
+// A family is made once, a series (one set of label values) on its first use; finding a series that is there and adding
+// to it allocates nothing. Any thread may find, make and add; families and the text are for one thread. A family has at
+// most PRG_METRIC_SERIES series: further label values are gathered in one whose labels all read "other".
 #pragma once
 #include "base/strbuf.h"
 
@@ -32,8 +32,9 @@ struct prg_metric_family *prg_metrics_histogram(struct prg_metrics *metrics, con
 struct prg_metric *prg_metric_at(struct prg_metric_family *family, const char *const *values);
 // prg_metric_of(family, "get", "200"): the same.
 #define prg_metric_of(family, ...) prg_metric_at((family), (const char *const[]){__VA_ARGS__})
-struct prg_metric *prg_metric_only(struct prg_metric_family *family);              // of a family without labels
-void prg_metric_drop(struct prg_metric_family *family, const char *const *values); // it is printed no more
+struct prg_metric *prg_metric_only(struct prg_metric_family *family); // of a family without labels
+// It is printed no more. Nobody may use the series meanwhile or later.
+void prg_metric_drop(struct prg_metric_family *family, const char *const *values);
 
 void prg_metric_add(struct prg_metric *metric, uint64_t count);   // counters
 void prg_metric_set(struct prg_metric *metric, double value);     // gauges, and counters that are counted elsewhere
