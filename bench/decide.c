@@ -227,7 +227,8 @@ static void reconcile_once(void *ctx)
 {
     struct planning *p = ctx;
     prg_serving_loop_changed(p->loop, &p->key, 0);
-    prg_serving_loop_run(p->loop, 0, now_ns);
+    while (prg_serving_loop_next_ms(p->loop, 0) == 0)
+        prg_serving_loop_run(p->loop, 0, now_ns);
 }
 
 static void planning_init(struct planning *p, int runtimes)
@@ -236,7 +237,8 @@ static void planning_init(struct planning *p, int runtimes)
     cluster_init(&p->cluster, runtimes);
     p->planner = prg_planner_new(p->cluster.policies, &prg_compat_kserve, "kserve");
     prg_planner_load_config(p->planner, &p->cluster.store->reader);
-    p->loop = prg_serving_loop_new(p->cluster.store, p->planner, on_report, p);
+    const struct prg_serving_loop_options options = {.report = on_report, .ctx = p};
+    p->loop = prg_serving_loop_new(p->cluster.store, p->planner, &options);
     const cJSON *service = p->cluster.services[0];
     p->key =
         (struct prg_key){"serving.kserve.io", "InferenceService", prg_meta_namespace(service), prg_meta_name(service)};

@@ -194,6 +194,11 @@ static void on_health(enum prg_reflector_health health, const struct prg_error *
         count_synced(watch);
 }
 
+static bool concerns(const char *manager)
+{
+    return strcmp(manager, "perigee") == 0 || prg_adopt_is_old(manager);
+}
+
 static uint32_t mark(const cJSON *object)
 {
     return prg_adopt_mark(object, "perigee");
@@ -207,7 +212,7 @@ static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of,
     struct watch *watch = prg_xcalloc(1, sizeof(*watch));
     prg_auto_arena arena = {0};
     prg_auto_strbuf selector = PRG_STRBUF_INIT;
-    prg_object_kind_set_mark(kept, mark);
+    prg_object_kind_set_mark(kept, concerns, mark);
     watch->store = s;
     watch->path = prg_xstrdup(prg_path_of(&arena, &resource, ns, NULL, NULL));
     // Who is let into some namespaces only may not read what lies outside of them, and does without.

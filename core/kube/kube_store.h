@@ -21,7 +21,7 @@ struct prg_kube_watch { // a kind to be kept; texts are copied
     const char *name;          // only the object of this name; NULL: all
     const char *label;         // only those with it, "key=value"; NULL: all
     const char *const *labels; // NULL-ended keys with an index, or NULL
-    void (*prune)(struct prg_arena *arena, cJSON *object);
+    const struct prg_compact_rule *prune;
 };
 
 struct prg_kube_store_options {    // texts are copied

@@ -50,7 +50,9 @@ struct prg_object_kind {
     char *group, *version, *kind, *api_version;
     char **labels;
     size_t label_count;
-    void (*prune)(struct prg_arena *arena, cJSON *object);
+    struct kind_rule *rule;
+    char *head; // of the text of an object: {"apiVersion":"v1","kind":"Pod"
+    bool (*concerns)(const char *manager);
     uint32_t (*mark)(const cJSON *object);
     struct prg_map by_name; // "ns/name" -> struct prg_object
     struct prg_map buckets; // all but namespaces
@@ -61,7 +63,7 @@ struct prg_object_kind {
 struct prg_objects {
     struct prg_reader reader; // first
     struct prg_map kinds;     // "group/kind"
-    struct prg_arena scratch; // of one read
+    struct builder *builder;  // of one read
     struct tree *newest, *oldest;
     size_t tree_bytes, max_tree_bytes;
 };
@@ -176,10 +178,73 @@ size_t prg_objects_tree_bytes(const struct prg_objects *o)
 
 // ---- reading ----
 
-// Texts of an object being made: one after the other, each ended.
+enum {
+    NOTE_API_VERSION = 1,
+    NOTE_KIND,
+    NOTE_NAMESPACE,
+    NOTE_NAME,
+    NOTE_UID,
+    NOTE_VERSION,
+    NOTE_OWNER,
+    NOTE_MANAGER,
+    NOTE_LABEL
+};
+
+// What is kept of an object of a kind, and what is noted on the way.
+struct kind_rule {
+    struct prg_compact_rule root, metadata, labels;
+    struct prg_compact_member of_metadata[9];
+    struct prg_compact_member members[]; // of root, then of labels
+};
+
+static const struct prg_compact_member of_annotations[] = {
+    {.key = "kubectl.kubernetes.io/last-applied-configuration", .is_dropped = true}, {0}};
+static const struct prg_compact_member of_owners[] = {{.key = "uid", .note = NOTE_OWNER}, {0}};
+static const struct prg_compact_member of_managed[] = {{.key = "manager", .note = NOTE_MANAGER}, {0}};
+static const struct prg_compact_rule annotations_rule = {of_annotations, false}, owners_rule = {of_owners, false},
+                                     managed_rule = {of_managed, true};
+
+static struct kind_rule *kind_rule_new(const struct prg_object_kind *kind, const struct prg_compact_rule *prune)
+{
+    size_t own = 3, count = 0;
+    while (prune && prune->members[count].key)
+        count++;
+    size_t all = own + count + 1 + kind->label_count + 1; // with the ends
+    struct kind_rule *rule = prg_xcalloc(1, sizeof(*rule) + all * sizeof(rule->members[0]));
+    struct prg_compact_member *root = rule->members, *label = root + own + count + 1;
+    const struct prg_compact_member of_metadata[] = {
+        {.key = "name", .note = NOTE_NAME},
+        {.key = "namespace", .note = NOTE_NAMESPACE},
+        {.key = "uid", .note = NOTE_UID},
+        {.key = "resourceVersion", .note = NOTE_VERSION},
+        {.key = "labels", .inside = &rule->labels},
+        {.key = "annotations", .inside = &annotations_rule},
+        {.key = "ownerReferences", .inside = &owners_rule},
+        {.key = "managedFields", .inside = &managed_rule, .is_dropped = true},
+        {0}};
+    memcpy(rule->of_metadata, of_metadata, sizeof(of_metadata));
+    root[0] = (struct prg_compact_member){.key = "apiVersion", .note = NOTE_API_VERSION, .is_dropped = true};
+    root[1] = (struct prg_compact_member){.key = "kind", .note = NOTE_KIND, .is_dropped = true};
+    root[2] = (struct prg_compact_member){.key = "metadata", .inside = &rule->metadata};
+    for (size_t i = 0; i < count; i++)
+        root[own + i] = prune->members[i];
+    for (size_t i = 0; i < kind->label_count; i++)
+        label[i] = (struct prg_compact_member){.key = kind->labels[i], .note = NOTE_LABEL + (unsigned)i};
+    rule->root = (struct prg_compact_rule){root, prune && prune->only};
+    rule->metadata = (struct prg_compact_rule){rule->of_metadata, false};
+    rule->labels = (struct prg_compact_rule){label, false};
+    return rule;
+}
+
+// An object being made: its texts one after the other, each ended.
 struct builder {
-    struct prg_strbuf texts;
-    struct prg_vec keys; // offsets of index texts
+    struct prg_object_kind *kind;
+    struct prg_object head;
+    struct prg_strbuf texts;                          // the first is empty
+    struct prg_strbuf text;                           // the compact object
+    struct prg_vec keys;                              // offsets of index texts
+    bool is_other_version, is_other_kind, is_partial; // what the object says it is
+    bool is_marked;                                   // a manager concerns the kind's mark
 };
 
 static uint32_t add_text(struct builder *b, const char *text, size_t length)
@@ -190,109 +255,151 @@ static uint32_t add_text(struct builder *b, const char *text, size_t length)
     return (uint32_t)offset;
 }
 
-static void add_index(struct builder *b, char type, const char *first, const char *second)
+static void add_index(struct builder *b, char type, const char *first, const char *text, size_t length)
 {
     size_t offset = b->texts.length;
     prg_strbuf_putc(&b->texts, type);
-    prg_strbuf_puts(&b->texts, first);
-    if (second) {
+    if (first) {
+        prg_strbuf_puts(&b->texts, first);
         prg_strbuf_putc(&b->texts, '=');
-        prg_strbuf_puts(&b->texts, second);
     }
-    prg_strbuf_putc(&b->texts, '\0');
+    add_text(b, text, length);
     prg_vec_push(&b->keys, (void *)(uintptr_t)offset);
 }
 
-static void prune(struct prg_object_kind *kind, struct prg_arena *arena, cJSON *object)
+static bool is_text(const char *want, const char *text, size_t length)
 {
-    cJSON *metadata = prg_json_get(object, "metadata"), *annotations = prg_json_get(metadata, "annotations");
-    prg_json_remove(metadata, "managedFields");
-    if (annotations)
-        prg_json_remove(annotations, "kubectl.kubernetes.io/last-applied-configuration");
-    if (kind->prune)
-        kind->prune(arena, object);
+    return strlen(want) == length && memcmp(want, text, length) == 0;
 }
 
-// apiVersion and kind, which items of a list of a built-in kind lack.
-static int check_type(struct prg_object_kind *kind, struct prg_arena *arena, cJSON *object, struct prg_error *err)
+static void note_manager(struct builder *b, const char *text, size_t length)
 {
-    const char *version = prg_json_get_text(object, "apiVersion"), *name = prg_json_get_text(object, "kind");
-    if (prg_text_equal(name, "PartialObjectMetadata")) { // only the metadata was asked for
-        prg_json_set_string(arena, object, "apiVersion", kind->api_version);
-        prg_json_set_string(arena, object, "kind", kind->kind);
-        return PRG_OK;
+    char name[128];
+    if (!b->kind->mark || b->is_marked || length >= sizeof(name))
+        return;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    b->is_marked = b->kind->concerns(name);
+}
+
+static void note(unsigned what, const char *text, size_t length, void *ctx)
+{
+    struct builder *b = ctx;
+    switch (what) {
+    case NOTE_API_VERSION:
+        b->is_other_version = !is_text(b->kind->api_version, text, length);
+        break;
+    case NOTE_KIND:
+        b->is_partial = is_text("PartialObjectMetadata", text, length); // only the metadata was asked for
+        b->is_other_kind = !is_text(b->kind->kind, text, length);
+        break;
+    case NOTE_NAMESPACE:
+        b->head.ns = add_text(b, text, length);
+        break;
+    case NOTE_NAME:
+        b->head.name = add_text(b, text, length);
+        break;
+    case NOTE_UID:
+        b->head.uid = add_text(b, text, length);
+        break;
+    case NOTE_VERSION:
+        b->head.version = add_text(b, text, length);
+        break;
+    case NOTE_OWNER:
+        if (length)
+            add_index(b, 'o', NULL, text, length);
+        break;
+    case NOTE_MANAGER:
+        note_manager(b, text, length);
+        break;
+    default:
+        add_index(b, 'l', b->kind->labels[what - NOTE_LABEL], text, length);
+        break;
     }
-    if ((version && strcmp(version, kind->api_version) != 0) || (name && strcmp(name, kind->kind) != 0))
+}
+
+static void builder_begin(struct builder *b, struct prg_object_kind *kind)
+{
+    b->kind = kind;
+    b->head = (struct prg_object){.kind = kind, .refs = 1};
+    b->is_other_version = b->is_other_kind = b->is_partial = b->is_marked = false;
+    b->keys.count = 0;
+    prg_strbuf_clear(&b->texts);
+    prg_strbuf_clear(&b->text);
+    prg_vec_push(&b->keys, NULL); // the namespace's comes first
+    prg_strbuf_putc(&b->texts, '\0');
+    prg_strbuf_puts(&b->text, kind->head);
+}
+
+static void index_namespace(struct builder *b)
+{
+    size_t length = strlen(b->texts.text + b->head.ns);
+    b->keys.items[0] = (void *)(uintptr_t)b->texts.length;
+    prg_strbuf_pad(&b->texts, 'n', length + 2); // made first: adding moves the texts
+    memcpy(b->texts.text + b->texts.length - length - 1, b->texts.text + b->head.ns, length + 1);
+}
+
+static struct prg_object *make(struct builder *b)
+{
+    struct prg_object head = b->head;
+    index_namespace(b);
+    size_t places = b->keys.count * sizeof(struct place);
+    head.text = (uint32_t)b->texts.length;
+    head.text_length = (uint32_t)b->text.length;
+    head.place_count = (uint32_t)b->keys.count;
+    struct prg_object *object = prg_xmalloc(sizeof(*object) + places + b->texts.length + b->text.length + 1);
+    *object = head;
+    for (size_t i = 0; i < b->keys.count; i++)
+        object->places[i] = (struct place){.key = (uint32_t)(uintptr_t)b->keys.items[i]};
+    char *texts = (char *)&object->places[head.place_count];
+    memcpy(texts, b->texts.text, b->texts.length);
+    memcpy(texts + head.text, b->text.text, b->text.length + 1);
+    return object;
+}
+
+// Says why text is no object of the kind.
+static int refuse(const struct prg_object_kind *kind, const char *text, size_t length, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    struct prg_error own = {0};
+    cJSON *tree = NULL;
+    prg_arena_init(&arena);
+    err = err ? err : &own;
+    if (prg_json_parse(&arena, text, length, NULL, &tree, err) != PRG_OK)
+        return prg_wrap(err, "%s from the server", kind->kind);
+    if (!prg_json_is_object(tree))
+        return prg_fail(err, PRG_INVALID, "%s from the server: not an object", kind->kind);
+    const char *version = prg_json_get_text(tree, "apiVersion"), *name = prg_json_get_text(tree, "kind");
+    bool is_other = (version && strcmp(version, kind->api_version) != 0) || (name && strcmp(name, kind->kind) != 0);
+    if (is_other && !prg_text_equal(name, "PartialObjectMetadata"))
         return prg_fail(err, PRG_INVALID, "the server sent a %s %s where a %s %s was expected", version ? version : "",
                         name ? name : "", kind->api_version, kind->kind);
-    if (!version)
-        prg_json_set_string(arena, object, "apiVersion", kind->api_version);
-    if (!name)
-        prg_json_set_string(arena, object, "kind", kind->kind);
-    return PRG_OK;
+    return prg_fail(err, PRG_INVALID, "%s from the server: metadata.name is missing", kind->kind);
 }
 
-static void collect(struct builder *b, const struct prg_object_kind *kind, const cJSON *object)
+static uint32_t marks_of(const struct builder *b, const char *text, size_t length)
 {
-    const cJSON *owner, *metadata = prg_json_get(object, "metadata");
-    add_index(b, 'n', prg_meta_namespace(object), NULL);
-    prg_json_each (owner, prg_json_get(metadata, "ownerReferences")) {
-        const char *uid = prg_json_get_text(owner, "uid");
-        if (uid && *uid)
-            add_index(b, 'o', uid, NULL);
-    }
-    for (size_t i = 0; i < kind->label_count; i++) {
-        const char *value = prg_meta_label(object, kind->labels[i]);
-        if (value)
-            add_index(b, 'l', kind->labels[i], value);
-    }
-}
-
-static struct prg_object *make(struct prg_object_kind *kind, const cJSON *tree)
-{
-    struct builder b = {.texts = PRG_STRBUF_INIT};
-    prg_auto_strbuf text = PRG_STRBUF_INIT;
-    const char *version = prg_json_get_text(prg_json_get(tree, "metadata"), "resourceVersion");
-    prg_vec_init(&b.keys);
-    prg_json_print(&text, tree, PRG_JSON_COMPACT);
-    struct prg_object head = {.kind = kind, .refs = 1};
-    head.ns = add_text(&b, prg_meta_namespace(tree), strlen(prg_meta_namespace(tree)));
-    head.name = add_text(&b, prg_meta_name(tree), strlen(prg_meta_name(tree)));
-    head.uid = add_text(&b, prg_meta_uid(tree), strlen(prg_meta_uid(tree)));
-    head.version = add_text(&b, version ? version : "", version ? strlen(version) : 0);
-    collect(&b, kind, tree);
-    head.text = add_text(&b, text.text, text.length);
-    head.text_length = (uint32_t)text.length;
-    head.place_count = (uint32_t)b.keys.count;
-    size_t places = b.keys.count * sizeof(struct place);
-    struct prg_object *object = prg_xmalloc(sizeof(*object) + places + b.texts.length);
-    *object = head;
-    for (size_t i = 0; i < b.keys.count; i++)
-        object->places[i] = (struct place){.key = (uint32_t)(uintptr_t)b.keys.items[i]};
-    memcpy((char *)texts_of(object), b.texts.text, b.texts.length);
-    prg_strbuf_release(&b.texts);
-    prg_vec_release(&b.keys);
-    return object;
+    prg_auto_arena arena;
+    cJSON *tree = NULL;
+    prg_arena_init(&arena);
+    if (!b->is_marked || prg_json_parse(&arena, text, length, NULL, &tree, NULL) != PRG_OK)
+        return 0;
+    return b->kind->mark(tree);
 }
 
 int prg_object_read(struct prg_object_kind *kind, const char *text, size_t length, struct prg_object **ret,
                     struct prg_error *err)
 {
-    struct prg_arena *arena = &kind->objects->scratch;
-    struct prg_error own = {0};
-    cJSON *tree = NULL;
-    err = err ? err : &own;
-    prg_arena_reset(arena);
-    if (prg_json_parse(arena, text, length, NULL, &tree, err) != PRG_OK)
-        return prg_wrap(err, "%s from the server", kind->kind);
-    if (!prg_json_is_object(tree) || check_type(kind, arena, tree, err) != PRG_OK)
-        return err->code ? err->code : prg_fail(err, PRG_INVALID, "%s from the server: not an object", kind->kind);
-    if (!*prg_meta_name(tree))
-        return prg_fail(err, PRG_INVALID, "%s from the server: metadata.name is missing", kind->kind);
-    uint32_t marks = kind->mark ? kind->mark(tree) : 0;
-    prune(kind, arena, tree);
-    *ret = make(kind, tree);
-    (*ret)->marks = marks;
+    struct builder *b = kind->objects->builder;
+    builder_begin(b, kind);
+    size_t head = b->text.length;
+    bool is_json = prg_json_compact(text, length, &kind->rule->root, &b->text, note, b);
+    if (!is_json || b->text.text[head] != '{' || !b->texts.text[b->head.name] ||
+        (!b->is_partial && (b->is_other_version || b->is_other_kind)))
+        return refuse(kind, text, length, err);
+    b->text.text[head] = ','; // behind apiVersion and kind, which items of a list of a built-in kind lack
+    *ret = make(b);
+    (*ret)->marks = marks_of(b, text, length);
     return PRG_OK;
 }
 
@@ -642,7 +749,10 @@ struct prg_objects *prg_objects_new(size_t tree_bytes)
     o->reader.list_labelled = reader_list_labelled;
     o->max_tree_bytes = tree_bytes ? tree_bytes : TREE_BYTES;
     prg_map_init(&o->kinds);
-    prg_arena_init(&o->scratch);
+    o->builder = prg_xcalloc(1, sizeof(*o->builder));
+    prg_strbuf_init(&o->builder->texts);
+    prg_strbuf_init(&o->builder->text);
+    prg_vec_init(&o->builder->keys);
     return o;
 }
 
@@ -664,6 +774,8 @@ static void kind_free(struct prg_object_kind *kind)
     for (size_t i = 0; i < kind->label_count; i++)
         free(kind->labels[i]);
     free(kind->labels);
+    free(kind->rule);
+    free(kind->head);
     free(kind->group);
     free(kind->version);
     free(kind->kind);
@@ -680,7 +792,10 @@ void prg_objects_free(struct prg_objects *o)
         kind_free(entry->value);
     prg_require(!o->newest);
     prg_map_release(&o->kinds);
-    prg_arena_release(&o->scratch);
+    prg_strbuf_release(&o->builder->texts);
+    prg_strbuf_release(&o->builder->text);
+    prg_vec_release(&o->builder->keys);
+    free(o->builder);
     free(o);
 }
 
@@ -718,7 +833,9 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
     kind->kind = prg_xstrdup(options->kind);
     prg_strbuf_printf(&bytes, "%s%s%s", options->group, *options->group ? "/" : "", options->version);
     kind->api_version = prg_xstrdup(bytes.text);
-    kind->prune = options->prune;
+    prg_strbuf_clear(&bytes);
+    prg_strbuf_printf(&bytes, "{\"apiVersion\":\"%s\",\"kind\":\"%s\"", kind->api_version, kind->kind);
+    kind->head = prg_xstrdup(bytes.text);
     static const char *const no_labels[] = {NULL};
     const char *const *labels = options->labels ? options->labels : no_labels;
     while (labels[kind->label_count])
@@ -727,6 +844,7 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
     for (size_t i = 0; i < kind->label_count; i++)
         // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): label_count is where the names end
         kind->labels[i] = prg_xstrdup(labels[i]);
+    kind->rule = kind_rule_new(kind, options->prune);
     prg_map_init(&kind->by_name);
     prg_map_init(&kind->buckets);
     prg_map_init(&kind->spaces);
@@ -736,8 +854,10 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
     return kind;
 }
 
-void prg_object_kind_set_mark(struct prg_object_kind *kind, uint32_t (*mark)(const cJSON *object))
+void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(const char *manager),
+                              uint32_t (*mark)(const cJSON *object))
 {
+    kind->concerns = concerns;
     kind->mark = mark;
 }
 
@@ -748,31 +868,12 @@ size_t prg_object_kind_count(const struct prg_object_kind *kind)
 
 // ---- pruning ----
 
-// Keeps only the named members.
-static void keep_only(cJSON *object, const char *const *keys)
-{
-    for (cJSON *member = object ? object->child : NULL, *next; member; member = next) {
-        bool is_kept = false;
-        next = member->next;
-        for (size_t i = 0; keys[i]; i++)
-            is_kept = is_kept || strcmp(member->string, keys[i]) == 0;
-        if (!is_kept)
-            prg_json_detach(object, member);
-    }
-}
-
-void prg_prune_pod(struct prg_arena *arena, cJSON *pod)
-{
-    static const char *const of_spec[] = {"nodeName", "containers", "initContainers", NULL};
-    static const char *const of_container[] = {"name", "image", "resources", NULL};
-    static const char *const lists[] = {"containers", "initContainers"};
-    cJSON *spec = prg_json_get(pod, "spec"), *container;
-    (void)arena;
-    if (!prg_json_is_object(spec))
-        return;
-    keep_only(spec, of_spec);
-    for (size_t i = 0; i < PRG_COUNT(lists); i++)
-        prg_json_each (container, prg_json_get(spec, lists[i]))
-            if (prg_json_is_object(container))
-                keep_only(container, of_container);
-}
+static const struct prg_compact_member of_container[] = {{.key = "name"}, {.key = "image"}, {.key = "resources"}, {0}};
+static const struct prg_compact_rule container_rule = {of_container, true};
+static const struct prg_compact_member of_pod_spec[] = {{.key = "nodeName"},
+                                                        {.key = "containers", .inside = &container_rule},
+                                                        {.key = "initContainers", .inside = &container_rule},
+                                                        {0}};
+static const struct prg_compact_rule pod_spec_rule = {of_pod_spec, true};
+static const struct prg_compact_member of_pod[] = {{.key = "spec", .inside = &pod_spec_rule}, {0}};
+const struct prg_compact_rule prg_prune_pod[1] = {{of_pod, false}};

@@ -2,7 +2,7 @@
 // objects.h: the cache of what the server holds: one compact, immutable, counted object per API object, and indexes.
 //
 // A JSON tree takes six times the room of its text, so the cache keeps text: compact JSON without managedFields and
-// whatever else the kind's prune function drops, with the few fields beside it that lookups need. Readers get trees,
+// whatever else the kind's rule drops, with the few fields beside it that lookups need. Readers get trees,
 // which are parsed when they are asked for and kept for a while: a tree lives until the next change of the cache.
 //
 // Indexes: by namespace, by owner (every owner reference's uid), by the labels that the kind names. Adding and removing
@@ -10,6 +10,7 @@
 #pragma once
 #include "base/vec.h"
 #include "object/reader.h"
+#include "json/compact.h"
 
 struct prg_objects;     // the cache
 struct prg_object_kind; // one kind in it
@@ -18,9 +19,9 @@ struct prg_object;      // an object; counted
 struct prg_kind_options { // texts are copied
     const char *group, *version, *kind;
     const char *const *labels; // NULL-ended keys with an index, or NULL
-    // Drops from object what nobody reads; may be NULL. metadata.managedFields and the last-applied annotation of
-    // kubectl go in any case.
-    void (*prune)(struct prg_arena *arena, cJSON *object);
+    // Drops what nobody reads, outside of metadata; may be NULL; borrowed. metadata.managedFields and the last-applied
+    // annotation of kubectl go in any case.
+    const struct prg_compact_rule *prune;
 };
 
 // tree_bytes: trees beyond so much are dropped at the next change, 0: 32 MiB.
@@ -36,8 +37,10 @@ size_t prg_objects_tree_bytes(const struct prg_objects *objects);
 // The kind, made at the first call. Kinds are told apart by group and kind.
 struct prg_object_kind *prg_objects_kind(struct prg_objects *objects, const struct prg_kind_options *options);
 struct prg_object_kind *prg_objects_find_kind(const struct prg_objects *objects, const char *group, const char *kind);
-// mark looks at each object as the server sends it, before anything is dropped; its answer is kept beside the object.
-void prg_object_kind_set_mark(struct prg_object_kind *kind, uint32_t (*mark)(const cJSON *object));
+// mark looks at an object as the server sends it, before anything is dropped; its answer is kept beside the object. It
+// is asked about those whose managedFields name a manager that concerns it; the others have none.
+void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(const char *manager),
+                              uint32_t (*mark)(const cJSON *object));
 size_t prg_object_kind_count(const struct prg_object_kind *kind);
 
 // ---- objects ----
@@ -89,5 +92,5 @@ void prg_object_each_owned(const struct prg_object_kind *kind, const char *uid, 
 void prg_object_each_labelled(const struct prg_object_kind *kind, const char *label, const char *value,
                               prg_object_visit_fn visit, void *ctx);
 
-// A prune function for Pods: of the spec only node name and the containers' names, images and resources stay.
-void prg_prune_pod(struct prg_arena *arena, cJSON *pod);
+// For Pods: of the spec only node name and the containers' names, images and resources stay.
+extern const struct prg_compact_rule prg_prune_pod[1];

@@ -148,7 +148,7 @@ static const cJSON *take_object(struct snapshot *s, const struct kind *kind, con
     if (!prg_json_get_text(object, "kind"))
         prg_json_set_string(&scratch, object, "kind", r->kind);
     if (is_item && strcmp(r->kind, "Pod") == 0 && !*r->group)
-        prg_prune_pod(&scratch, object);
+        prg_json_prune(object, prg_prune_pod);
     return prg_json_copy(&s->arena, object);
 }
 

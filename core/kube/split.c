@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "base/strbuf.h"
 
 #define MAX_BYTES ((size_t)16 << 20)
@@ -64,18 +65,12 @@ struct prg_split {
     bool has_items, is_broken;
 };
 
-// What a byte means inside a value. Outside of strings and in them.
-enum { IN_STRING_STOP = 1, OUTSIDE_STOP = 2 };
+// What a byte means in a value, outside of strings.
+enum { PLAIN, QUOTE, OPEN, CLOSE, COMMA, SPACE, BAD };
 static const unsigned char classes[256] = {
-    [0 ... 0x1f] = IN_STRING_STOP | OUTSIDE_STOP, // white space among them is let through
-    ['"'] = IN_STRING_STOP | OUTSIDE_STOP,
-    ['\\'] = IN_STRING_STOP,
-    ['{'] = OUTSIDE_STOP,
-    ['}'] = OUTSIDE_STOP,
-    ['['] = OUTSIDE_STOP,
-    [']'] = OUTSIDE_STOP,
-    [','] = OUTSIDE_STOP,
-    [' '] = OUTSIDE_STOP,
+    [0 ... 8] = BAD,      ['\t'] = SPACE, ['\n'] = SPACE, [0xb ... 0xc] = BAD, ['\r'] = SPACE,
+    [0xe ... 0x1f] = BAD, [' '] = SPACE,  ['"'] = QUOTE,  ['{'] = OPEN,        ['['] = OPEN,
+    ['}'] = CLOSE,        [']'] = CLOSE,  [','] = COMMA,
 };
 
 static bool is_space(char c)
@@ -112,74 +107,79 @@ static void begin_value(struct prg_split *s, enum stage stage, struct prg_strbuf
         prg_strbuf_clear(keep);
 }
 
-// None of eight bytes is a quote, a backslash or a control character.
-static bool is_plain(const char *at)
+// Moves on in a string, to behind its quote, to a byte that must not be there, or to the end of the piece. It is over
+// when in_string is false then.
+static const char *scan_string(struct prg_split *s, const char *at, const char *end)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
-    uint64_t word;
-    memcpy(&word, at, sizeof(word));
-    uint64_t quotes = word ^ (ones * '"'), slashes = word ^ (ones * '\\');
-    uint64_t low = (word - ones * 0x20) & ~word, quote = (quotes - ones) & ~quotes, slash = (slashes - ones) & ~slashes;
-    return ((low | quote | slash) & tops) == 0;
+    while (at < end) {
+        if (!s->is_escaped) {
+            for (unsigned plain = 8; plain == 8 && end - at >= 8; at += plain)
+                plain = prg_scan_plain(at, false);
+            if (at == end)
+                break;
+        }
+        if ((unsigned char)*at < 0x20)
+            break;
+        if (*at == '"' && !s->is_escaped) {
+            s->in_string = false;
+            return at + 1;
+        }
+        s->is_escaped = *at == '\\' && !s->is_escaped;
+        at++;
+    }
+    return at;
 }
 
 enum scan { SCAN_MORE, SCAN_DONE, SCAN_BAD };
 
-// Moves *at over bytes of a value up to its end or the end of the piece.
-static enum scan scan_value(struct prg_split *s, const char *bytes, size_t length, size_t *at)
+// Moves *ret_at over bytes of a value up to its end or the end of the piece.
+static enum scan scan_value(struct prg_split *s, const char *end, const char **ret_at)
 {
-    size_t i = *at;
-    for (;;) {
-        unsigned char stop = s->in_string ? IN_STRING_STOP : OUTSIDE_STOP;
-        if (s->is_escaped && i < length) {
-            s->is_escaped = false;
-            if ((unsigned char)bytes[i] < 0x20)
+    const char *at = *ret_at;
+    enum scan result = SCAN_MORE;
+    while (at < end && result == SCAN_MORE) {
+        unsigned class = s->in_string ? QUOTE : classes[(unsigned char)*at];
+        switch (class) {
+        case PLAIN:
+            do
+                at++;
+            while (at < end && classes[(unsigned char)*at] == PLAIN);
+            break;
+        case QUOTE:
+            if (s->is_scalar) {
+                result = SCAN_BAD;
                 break;
-            i++;
-        }
-        while (s->in_string && length - i >= 8 && is_plain(bytes + i))
-            i += 8;
-        while (i < length && !(classes[(unsigned char)bytes[i]] & stop))
-            i++;
-        *at = i;
-        if (i >= length)
-            return SCAN_MORE;
-        char c = bytes[i];
-        if (s->in_string) {
-            if (c == '"') {
-                s->in_string = false;
-                if (s->depth == 0) {
-                    *at = i + 1;
-                    return SCAN_DONE;
-                }
-            } else if (c == '\\') {
-                s->is_escaped = true;
-            } else {
-                return SCAN_BAD;
             }
-        } else if (c == '"') {
-            if (s->is_scalar)
-                return SCAN_BAD;
+            at += !s->in_string;
             s->in_string = true;
-        } else if (c == '{' || c == '[') {
+            at = scan_string(s, at, end);
+            if (s->in_string && at < end)
+                result = SCAN_BAD;
+            else if (!s->in_string && s->depth == 0)
+                result = SCAN_DONE;
+            break;
+        case OPEN:
             if (s->is_scalar || ++s->depth > MAX_DEPTH)
-                return SCAN_BAD;
-        } else if (c == '}' || c == ']' || c == ',') {
-            if (s->depth == 0)
-                return SCAN_DONE; // it ends a number or a word, and is not part of it
-            if (c != ',' && --s->depth == 0) {
-                *at = i + 1;
-                return SCAN_DONE;
+                result = SCAN_BAD;
+            else
+                at++;
+            break;
+        case BAD:
+            result = SCAN_BAD;
+            break;
+        default: // at the top these end a number or a word, and are no part of it
+            if (s->depth == 0) {
+                result = SCAN_DONE;
+                break;
             }
-        } else if (!is_space(c)) {
-            return SCAN_BAD;
-        } else if (s->depth == 0) {
-            return SCAN_DONE;
+            at++;
+            if (class == CLOSE && --s->depth == 0)
+                result = SCAN_DONE;
+            break;
         }
-        i++;
     }
-    *at = i;
-    return SCAN_BAD;
+    *ret_at = at;
+    return result;
 }
 
 // Reads on in the value; *ret_done when it is over.
@@ -187,7 +187,9 @@ static int read_value(struct prg_split *s, const char *bytes, size_t length, siz
                       struct prg_error *err)
 {
     size_t from = *at;
-    enum scan scan = scan_value(s, bytes, length, at);
+    const char *end = bytes + from;
+    enum scan scan = scan_value(s, bytes + length, &end);
+    *at = (size_t)(end - bytes);
     if (scan == SCAN_BAD)
         return fail_at(s, *at, err, "a NUL or control character, or a value that is not JSON");
     s->value_length += *at - from;

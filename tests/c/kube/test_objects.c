@@ -110,10 +110,10 @@ static void an_object_is_kept_as_pruned_text_with_its_type(void **state)
     const char *text = prg_object_text(object, &length);
     assert_int_equal(strlen(text), length);
     assert_string_equal(
-        text, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"12\","
+        text, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\","
+              "\"resourceVersion\":\"12\","
               "\"annotations\":{\"b\":\"c\"}},\"spec\":{\"nodeName\":\"w\",\"containers\":[{\"name\":\"c\",\"image\":"
-              "\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\"}}}]},\"status\":{\"count\":9007199254740993},"
-              "\"apiVersion\":\"v1\",\"kind\":\"Pod\"}");
+              "\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\"}}}]},\"status\":{\"count\":9007199254740993}}");
     prg_object_unref(object);
 }
 
