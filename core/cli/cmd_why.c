@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/replaying.h"
 #include "explain/why.h"
 #include "yaml/dump.h"
 
@@ -13,7 +13,7 @@ struct session {
     const struct prg_cli_options *options;
     struct prg_arena arena;
     struct prg_settings settings;
-    struct prg_policy_set *policies;
+    struct prg_inputs inputs;
     struct prg_store *store;
     struct prg_why_input in;
     const char *field; // or NULL
@@ -39,32 +39,28 @@ static int read_subject(struct session *session, struct prg_error *err)
 
 static int open_session(struct session *session, struct prg_error *err)
 {
-    int rc = prg_cli_clock_and_seed(session->options, &session->in.now_ns, &session->in.seed, err);
-    if (rc == PRG_OK)
-        rc = prg_settings_load(session->options, &session->settings, err);
-    if (rc != PRG_OK)
-        return rc;
-    struct prg_policy_options policy = {.folder = session->settings.policies, .limits = session->settings.limits};
-    rc = prg_policy_set_load(&policy, &session->policies, err);
+    struct prg_inputs *inputs = &session->inputs;
+    int rc = prg_settings_load(session->options, &session->settings, err);
     if (rc == PRG_OK)
         rc = prg_source_open(session->options, &session->arena, &session->store, err);
     if (rc == PRG_OK)
         rc = read_subject(session, err);
+    if (rc == PRG_OK)
+        rc = prg_inputs_open(session->options, session->store, &session->in.subject, &session->settings, inputs, err);
     if (rc != PRG_OK)
         return rc;
-    session->in.store = &session->store->reader;
+    session->in.store = inputs->reader;
     session->in.compat = session->settings.compat;
-    session->in.planner =
-        prg_planner_new(session->policies, session->settings.compat, session->settings.config_namespace);
-    prg_planner_load_config(session->in.planner, session->in.store);
+    session->in.planner = inputs->planner;
+    session->in.now_ns = inputs->now_ns;
+    session->in.seed = inputs->seed;
     return PRG_OK;
 }
 
 static void close_session(struct session *session)
 {
-    prg_planner_free(session->in.planner);
+    prg_inputs_close(&session->inputs);
     prg_store_free(session->store);
-    prg_policy_set_unref(session->policies);
     prg_arena_release(&session->settings.arena);
     prg_arena_release(&session->arena);
 }
