@@ -17,7 +17,7 @@ struct prg_cli_options {   // every option of every command; a command's table s
     struct prg_vec with, without; // const char *
     struct prg_vec namespaces;    // const char *
     const char *workers, *leader_elect;
-    const char *store, *policies, *compat, *config, *config_namespace;
+    const char *store, *policies, *namespace_policies, *compat, *config, *config_namespace;
     const char *ns, *output, *selector, *now, *seed, *input, *as, *call, *log_format, *filter, *fixtures;
     const char *random, *faults, *rounds, *object;
     const char *base, *base_compat, *max_restarts, *max_gpus, *jobs;
@@ -91,6 +91,11 @@ void prg_command_help(const struct prg_command *command);
         "config-namespace", 0, PRG_OPTION_TEXT, PRG_AT(config_namespace), "NAMESPACE",                                 \
             "where the ConfigMap inferenceservice-config is (kserve)", NULL                                            \
     }
+#define PRG_OPTION_NAMESPACE_POLICIES                                                                                  \
+    {                                                                                                                  \
+        "namespace-policies", 0, PRG_OPTION_TEXT, PRG_AT(namespace_policies), "NAME,...",                              \
+            "policies that ConfigMaps of a namespace may set for it", NULL                                             \
+    }
 #define PRG_OPTION_HELP                                                                                                \
     {                                                                                                                  \
         "help", 'h', PRG_OPTION_FLAG, PRG_AT(help), NULL, "show this text", NULL                                       \
@@ -103,7 +108,8 @@ void prg_command_help(const struct prg_command *command);
 // ---- settings: --config file and flags ----
 struct prg_settings {
     struct prg_arena arena;
-    const char *policies; // folder or NULL
+    const char *policies;        // folder, "configmap:NAMESPACE/NAME" or NULL
+    uint32_t namespace_policies; // that namespaces may set; 0: none
     const struct prg_compat *compat;
     const char *config_namespace;
     struct prg_policy_limits limits;

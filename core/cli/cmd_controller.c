@@ -200,6 +200,7 @@ static int run(struct prg_cli_options *options)
     reporting.jobs = prg_learning_rows_new();
     struct prg_run_options run_options = {
         .policies = settings.policies,
+        .namespace_policies = settings.namespace_policies,
         .config_namespace = settings.config_namespace,
         .compat = settings.compat,
         .limits = settings.limits,
@@ -245,6 +246,7 @@ static const struct prg_option options[] = {
      "a folder: rendered Deployments become available, pods run", NULL},
     {"log-format", 0, PRG_OPTION_TEXT, PRG_AT(log_format), "FORMAT", "text (default) or json", "text|json"},
     PRG_OPTIONS_POLICY,
+    PRG_OPTION_NAMESPACE_POLICIES,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };

@@ -118,7 +118,24 @@ static int read_learning(struct prg_settings *settings, const char *file, const 
     return PRG_OK;
 }
 
-static const char *const known_keys[] = {"policies", "compat", "limits", "configNamespace", "learning"};
+// A list of names, for each policy that namespaces may set.
+static int read_namespace_policies(struct prg_settings *settings, const char *file, const cJSON *list,
+                                   struct prg_error *err)
+{
+    const cJSON *item;
+    if (!prg_json_is_array(list))
+        return place_error(err, file, list, "namespacePolicies is a list of names", "");
+    prg_json_each (item, list) {
+        uint32_t one;
+        if (!prg_json_text(item) || prg_policy_names_read(prg_json_text(item), &one, err) != PRG_OK)
+            return place_error(err, file, item, "the name of a policy is needed", "");
+        settings->namespace_policies |= one;
+    }
+    return PRG_OK;
+}
+
+static const char *const known_keys[] = {"policies", "namespacePolicies", "compat",
+                                         "limits",   "configNamespace",   "learning"};
 
 static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
 {
@@ -133,7 +150,8 @@ static int unknown_key(const char *file, const cJSON *item, struct prg_error *er
     }
     struct prg_json_position at = prg_json_position(item);
     return prg_fail(err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
-                    nearest ? "; did you mean '" : "; known: policies, compat, limits, configNamespace, learning",
+                    nearest ? "; did you mean '"
+                            : "; known: policies, namespacePolicies, compat, limits, configNamespace, learning",
                     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -150,6 +168,8 @@ static int read_file(struct prg_settings *settings, const char *file, struct prg
         const char *key = item->string, *text = prg_json_text(item);
         if (strcmp(key, "limits") == 0)
             rc = read_limits(settings, file, item, err);
+        else if (strcmp(key, "namespacePolicies") == 0)
+            rc = read_namespace_policies(settings, file, item, err);
         else if (strcmp(key, "learning") == 0)
             rc = read_learning(settings, file, item, err);
         else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0)
@@ -207,7 +227,11 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         ret->learning.lc_server = options->lc_server;
     if (options->edge_listen)
         ret->edge_listen = options->edge_listen;
-    if (rc == PRG_OK && ret->policies && (stat(ret->policies, &info) != 0 || !S_ISDIR(info.st_mode)))
+    if (rc == PRG_OK && options->namespace_policies &&
+        prg_policy_names_read(options->namespace_policies, &ret->namespace_policies, err) != PRG_OK)
+        rc = prg_wrap(err, "--namespace-policies %s", options->namespace_policies);
+    if (rc == PRG_OK && ret->policies && !prg_text_has_prefix(ret->policies, "configmap:") &&
+        (stat(ret->policies, &info) != 0 || !S_ISDIR(info.st_mode)))
         rc = prg_fail(err, PRG_IO, "--policies %s: no such folder (perigee policies export DIR makes one)",
                       ret->policies);
     if (rc != PRG_OK)

@@ -8,7 +8,7 @@ import unittest
 
 import yaml
 
-from support import service
+from support import read_file, service
 from test_controller import Running as Controller
 
 
@@ -220,9 +220,87 @@ return M
         self.end(signal.SIGTERM)
 
 
+def config_map(name, namespace, files, labels=None):
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap",
+                           "metadata": {"name": name, "namespace": namespace, "labels": labels or {}}, "data": files})
+
+
+class ConfigMaps(Reload):
+    """ConfigMaps of the folder store as sets: that of everybody, and those of namespaces over it."""
+    SCOPED = {"perigee.dev/policy-scope": "namespace"}
+
+    def events(self):
+        path = self.path("demo", ".perigee", "events.ndjson")
+        return [json.loads(line) for line in self.read(path).splitlines()] if os.path.exists(path) else []
+
+    def told(self, reason, name):
+        return [e for e in self.events() if e["reason"] == reason and e["object"]["name"] == name]
+
+    def deployment(self, name="iris-predictor", namespace="default"):
+        path = self.object("apps", "Deployment", namespace, name)
+        return read_file(path) if os.path.exists(path) else ""
+
+    def image(self, text, namespace="default"):
+        self.wait_for(lambda: text in self.deployment(namespace=namespace))
+
+    def test_a_config_map_of_the_store_is_the_set(self):
+        self.write("demo/rules.yaml", config_map("rules", "perigee", {"image.lua": image("a")}))
+        self.start("--policies", "configmap:perigee/rules")
+        self.image("a/kserve/sklearnserver")
+        self.write("demo/rules.yaml", config_map("rules", "perigee", {"image.lua": "return {", "x": ""}))
+        self.logged("policy set refused")
+        event = self.wait_for(lambda: self.told("PolicySetRefused", "rules"))[0]
+        self.assertEqual((event["type"], event["object"]["kind"]), ("Warning", "ConfigMap"))
+        self.assertIn("configmap perigee/rules: /data/x: ", event["message"])
+        self.image("a/kserve/sklearnserver")
+        self.write("demo/rules.yaml", config_map("rules", "perigee", {"image.lua": image("b")}))
+        self.image("b/kserve/sklearnserver")
+        self.wait_for(lambda: self.told("PolicySetActive", "rules"))
+        self.end(signal.SIGTERM)
+
+    def test_a_namespace_lies_over_the_set_and_its_trace_says_so(self):
+        self.write("demo/rules.yaml", config_map("rules", "perigee", {"image.lua": image("a")}))
+        self.write("demo/two.yaml", service("iris", "team-a"))
+        self.write("demo/mine.yaml", config_map("mine", "team-a", {"image.lua": image("mine")}, self.SCOPED))
+        options = ("--policies", "configmap:perigee/rules", "--namespace-policies", "image,object_patch")
+        self.start(*options)
+        self.image("mine/kserve/sklearnserver", "team-a")
+        self.image("a/kserve/sklearnserver")
+        self.write("demo/mine.yaml", config_map("mine", "team-a", {"multi_node.lua": "return {}"}, self.SCOPED))
+        self.wait_for(lambda: self.told("PolicySetRefused", "mine"))
+        self.assertIn("mine/kserve/sklearnserver", self.deployment(namespace="team-a"))
+        os.unlink(self.path("demo/mine.yaml"))
+        self.image("a/kserve/sklearnserver", "team-a")
+        self.end(signal.SIGTERM)
+
+    def test_a_bad_set_of_a_namespace_at_start_changes_nothing_there(self):
+        self.write("demo/two.yaml", service("iris", "team-a"))
+        self.write("demo/mine.yaml", config_map("mine", "team-a", {"image.lua": "return {"}, self.SCOPED))
+        self.start("--namespace-policies", "image")
+        self.image("kserve/sklearnserver")
+        path = self.path("demo", ".perigee", "status", "serving.kserve.io", "InferenceService", "team-a", "iris.yaml")
+        status = self.wait_for(lambda: os.path.exists(path) and yaml.safe_load(self.read(path)))
+        failed = [c for c in status["status"]["conditions"] if c["type"] == "PolicyFailed"][0]
+        self.assertIn("the policies of namespace team-a are refused: configmap team-a/mine:image.lua:1:", failed["message"])
+        self.assertEqual(self.deployment(namespace="team-a"), "")
+        self.write("demo/mine.yaml", config_map("mine", "team-a", {"image.lua": image("mine")}, self.SCOPED))
+        self.image("mine/kserve/sklearnserver", "team-a")
+        self.end(signal.SIGTERM)
+
+    def test_a_set_that_contradicts_itself_is_refused(self):
+        self.write("set/image.lua", image("a"))
+        self.start("--policies", self.path("set"))
+        self.image("a/kserve/sklearnserver")
+        self.write("set/runtime_selection.lua",
+                   'return { api = "runtime_selection/v1", before = function(a, b) return true end }\n')
+        self.logged("(strict-weak-order)")
+        self.assertIn("policy set refused", self.read("log"))
+        self.end(signal.SIGTERM)
+
+
 def load_tests(loader, _tests, _pattern):
     suite = unittest.TestSuite()
-    for case in (Reload, Failing):
+    for case in (Reload, ConfigMaps, Failing):
         suite.addTests(case(name) for name in loader.getTestCaseNames(case) if name in vars(case))
     return suite
 
