@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/meters.h"
 #include "controller/learning_part.h"
+
+#define SIGNAL_ECHO_MS 500 // one who ends a process group may reach us twice
 
 struct part {
     struct prg_part part;
@@ -23,6 +26,13 @@ void prg_process_log_error(const char *message, const struct prg_error *err)
 {
     char text[PRG_ERROR_LINE];
     prg_log(PRG_LOG_ERROR, message, "error", prg_error_text(err, text, sizeof(text)), NULL);
+}
+
+void prg_process_count(const char *controller, const struct prg_reconcile_report *report)
+{
+    bool has_failed = report->error || (report->plan && report->plan->error);
+    bool comes_again = report->plan && report->plan->requeue_after_ms > 0;
+    prg_meter_reconcile(controller, has_failed ? "error" : comes_again ? "requeue_after" : "success");
 }
 
 // ---- parts ----
@@ -87,6 +97,7 @@ static void serving_free(void *ctx)
 static void on_reconciled(const struct prg_reconcile_report *report, void *ctx)
 {
     const struct prg_process *p = ctx;
+    prg_process_count("inferenceservice", report);
     if (p->options->report)
         p->options->report(report, p->options->ctx);
 }
@@ -206,6 +217,11 @@ size_t prg_process_open_count(const struct prg_process *p)
 
 // ---- life ----
 
+static bool is_read(void *ctx)
+{
+    return ((const struct prg_process *)ctx)->is_started;
+}
+
 int prg_process_open(struct prg_process *p, const struct prg_run_options *options, struct prg_error *err)
 {
     *p = (struct prg_process){.options = options};
@@ -217,7 +233,7 @@ int prg_process_open(struct prg_process *p, const struct prg_run_options *option
     uv_signal_init(&p->loop, &p->sigint);
     uv_signal_init(&p->loop, &p->sigterm);
     p->work.data = p->sigint.data = p->sigterm.data = p;
-    return PRG_OK;
+    return options->once ? PRG_OK : prg_operations_new(&p->loop, options, is_read, p, &p->operations, err);
 }
 
 int prg_process_load(struct prg_process *p, struct prg_store *store, const struct prg_key *self, struct prg_error *err)
@@ -243,10 +259,12 @@ static void on_signal(uv_signal_t *handle, int signum)
 {
     struct prg_process *p = handle->data;
     const char *name = signum == SIGINT ? "SIGINT" : "SIGTERM";
-    if (p->signals++ == 0) {
+    uint64_t now = prg_process_now_ms();
+    if (!p->signalled_ms) {
+        p->signalled_ms = now;
         prg_log(PRG_LOG_INFO, "stopping", "signal", name, NULL);
         p->signalled(p->ctx);
-    } else {
+    } else if (now - p->signalled_ms > SIGNAL_ECHO_MS) {
         prg_log(PRG_LOG_WARNING, "stopping at once", "signal", name, NULL);
         _Exit(1);
     }
@@ -279,6 +297,7 @@ void prg_process_close(struct prg_process *p)
     }
     if (p->is_started)
         prg_policy_life_stop(p->policies);
+    prg_operations_close(p->operations);
     uv_close((uv_handle_t *)&p->work, NULL);
     uv_close((uv_handle_t *)&p->sigint, NULL);
     uv_close((uv_handle_t *)&p->sigterm, NULL);
@@ -302,6 +321,7 @@ void prg_process_release(struct prg_process *p)
     prg_process_close(p);
     prg_process_free_parts(p);
     uv_run(&p->loop, UV_RUN_DEFAULT);
+    prg_operations_free(p->operations);
     prg_vec_release(&p->parts);
     prg_planner_free(p->planner);
     prg_policy_life_free(p->policies);

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "base/vec.h"
+#include "controller/operations.h"
 #include "controller/policy_life.h"
 #include "controller/run.h"
 
@@ -38,14 +39,17 @@ struct prg_process {
     struct prg_policy_life *policies;
     struct prg_planner *planner;
     struct prg_serving_loop *serving;
-    struct prg_vec parts; // private
+    struct prg_vec parts;              // private
+    struct prg_operations *operations; // metrics and health; NULL with options->once
     bool is_working, is_started, is_closed;
-    unsigned signals;
+    uint64_t signalled_ms;        // 0: not yet
     void (*signalled)(void *ctx); // SIGINT or SIGTERM came, for the first time: the driver is to end the process
     void *ctx;
 };
 
 uint64_t prg_process_now_ms(void);
+// Counts a reconcile that ended (base/meters.h).
+void prg_process_count(const char *controller, const struct prg_reconcile_report *report);
 void prg_process_log_error(const char *message, const struct prg_error *err);
 
 int prg_process_open(struct prg_process *process, const struct prg_run_options *options,

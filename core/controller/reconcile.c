@@ -280,12 +280,41 @@ static const char *const *known_conditions(struct prg_reconcile *r)
     return types;
 }
 
+static const cJSON *find_condition(const cJSON *conditions, const char *type)
+{
+    const cJSON *condition;
+    prg_json_each (condition, conditions)
+        if (prg_text_equal(prg_json_get_text(condition, "type"), type))
+            return condition;
+    return NULL;
+}
+
+// A plan that fails each time in the same way says nothing new: its conditions went to and fro, so they have new times.
+// Those that came out as they were keep theirs, else each status would wake the next plan.
+static void keep_times(struct prg_reconcile *r, cJSON *status)
+{
+    const cJSON *before = prg_json_at(r->subject, "status", "conditions");
+    cJSON *conditions = prg_json_get(status, "conditions");
+    for (cJSON *condition = conditions ? conditions->child : NULL; condition; condition = condition->next) {
+        const cJSON *known = find_condition(before, prg_json_get_text(condition, "type"));
+        const char *time = prg_json_get_text(known, "lastTransitionTime");
+        cJSON *same = prg_json_copy(&r->arena, condition);
+        if (!time)
+            continue;
+        prg_json_set_string(&r->arena, same, "lastTransitionTime", time);
+        if (prg_json_equal(same, known))
+            prg_json_set_string(&r->arena, condition, "lastTransitionTime", time);
+    }
+}
+
 // False when the plan says nothing about the status.
 static bool write_status(struct prg_reconcile *r, enum state state)
 {
-    const cJSON *status = prg_json_get(r->plan->resource, "status");
+    cJSON *status = prg_json_get(r->plan->resource, "status");
     if (!status || r->has_no_status)
         return false;
+    if (state == STATE_FAILING)
+        keep_times(r, status);
     r->state = state;
     r->status = (struct write){
         .reconcile = r,
