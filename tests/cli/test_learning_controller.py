@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import textwrap
@@ -10,7 +11,7 @@ import unittest
 
 import yaml
 
-from support import PERIGEE, Case, read_file
+from support import PERIGEE, ROOT, Case, read_file
 
 JOB = """\
 apiVersion: sedna.io/v1alpha1
@@ -256,6 +257,36 @@ class Rounds(Learning):
         self.start()
         self.whole_rounds(True, 1)
         self.assertEqual(self.read("store/job.yaml"), before)
+
+
+class Example(Learning):
+    """examples/learning, as its README goes through it."""
+
+    def edge(self, name, kind, code=0, store=None):
+        p = subprocess.run([os.path.join(ROOT, "examples", "learning", "edge"), store or self.path("store"), "factory/helmet",
+                            name, kind], capture_output=True, text=True, timeout=60)
+        self.assertEqual(p.returncode, code, p.stderr)
+        return p.stderr
+
+    def test_a_round_by_hand(self):
+        shutil.copytree(os.path.join(ROOT, "examples", "learning", "jobs"), self.path("store"), dirs_exist_ok=True)
+        self.assertIn("has not seen the job yet", self.edge("Train", "Ready", code=1))
+        self.start("--controllers", "learning")
+        self.reach("Train Waiting")
+        out, _ = self.run_perigee("why", "--store", "dir:" + self.path("store"), "-n", "factory", "incrementallearningjob/helmet")
+        self.assertIn("edge node edge1: its report Train Ready", out)
+        self.assertIn("a new model is never deployed", out)
+        done = ["Train Waiting"]
+        for name in ("Train", "Eval", "Deploy"):
+            self.edge(name, "Ready")
+            done += [f"{name} {t}" for t in ("Ready", "Starting", "Running")]
+            self.reach(*done)
+            self.edge(name, "Completed")
+            done += [f"{name} Completed", {"Train": "Eval", "Eval": "Deploy", "Deploy": "Train"}[name] + " Waiting"]
+            self.reach(*done)
+        self.edge("Train", "Ready")  # round 2
+        self.reach(*done, "Train Ready", "Train Starting", "Train Running")
+        self.assertEqual(len(self.pods("train-")), 2)
 
 
 class ByHand(Learning):
