@@ -89,13 +89,12 @@ bool prg_meters_are_on(void)
 
 // ---- reconciles ----
 
-void prg_meter_reconcile(const char *controller, const char *result, double seconds)
+void prg_meter_reconcile(const char *controller, const char *result)
 {
     if (!meters.is_on)
         return;
     prg_metric_add(prg_metric_of(meters.reconciles, controller, result), 1);
     prg_metric_add(prg_metric_of(meters.errors, controller), prg_text_equal(result, "error"));
-    prg_metric_observe(prg_metric_of(meters.time, controller), seconds);
 }
 
 void prg_meter_workers(const char *controller, int active_change, int most)
@@ -109,12 +108,16 @@ void prg_meter_workers(const char *controller, int active_change, int most)
 
 // ---- queues: one a controller, of its name ----
 
-void prg_meter_queue_added(const char *controller, bool is_retry)
+void prg_meter_queue_added(const char *controller)
 {
-    if (!meters.is_on)
-        return;
-    prg_metric_add(prg_metric_of(meters.adds, controller, controller), 1);
-    prg_metric_add(prg_metric_of(meters.retries, controller, controller), is_retry);
+    if (meters.is_on)
+        prg_metric_add(prg_metric_of(meters.adds, controller, controller), 1);
+}
+
+void prg_meter_queue_retried(const char *controller)
+{
+    if (meters.is_on)
+        prg_metric_add(prg_metric_of(meters.retries, controller, controller), 1);
 }
 
 void prg_meter_queue_depth(const char *controller, size_t depth)
@@ -131,8 +134,10 @@ void prg_meter_queue_taken(const char *controller, double seconds_waited)
 
 void prg_meter_queue_done(const char *controller, double seconds_worked)
 {
-    if (meters.is_on)
-        prg_metric_observe(prg_metric_of(meters.worked, controller, controller), seconds_worked);
+    if (!meters.is_on)
+        return;
+    prg_metric_observe(prg_metric_of(meters.worked, controller, controller), seconds_worked);
+    prg_metric_observe(prg_metric_of(meters.time, controller), seconds_worked);
 }
 
 // ---- the API server ----

@@ -22,13 +22,14 @@
 void prg_meters_start(struct prg_metrics *metrics);
 bool prg_meters_are_on(void); // for those who would have to look at the clock
 
-void prg_meter_reconcile(const char *controller, const char *result, double seconds);
+void prg_meter_reconcile(const char *controller, const char *result);
 void prg_meter_workers(const char *controller, int active_change, int most); // most 0: as before
 
-void prg_meter_queue_added(const char *controller, bool is_retry);
+void prg_meter_queue_added(const char *controller);
+void prg_meter_queue_retried(const char *controller);
 void prg_meter_queue_depth(const char *controller, size_t depth);
 void prg_meter_queue_taken(const char *controller, double seconds_waited);
-void prg_meter_queue_done(const char *controller, double seconds_worked);
+void prg_meter_queue_done(const char *controller, double seconds_worked); // one item is one reconcile
 
 void prg_meter_request(const char *host, const char *method, int status, double seconds); // status 0: no answer;
                                                                                           // seconds below 0: not timed

@@ -11,9 +11,9 @@
 enum prg_exit { PRG_EXIT_DONE = 0, PRG_EXIT_FAILED = 1, PRG_EXIT_TROUBLE = 2 };
 
 // ---- options ----
-struct prg_cli_options {   // every option of every command; a command's table says which it takes
-    struct prg_vec files;  // const char *
-    struct prg_vec limits; // const char *, "steps=N"
+struct prg_cli_options {          // every option of every command; a command's table says which it takes
+    struct prg_vec files;         // const char *
+    struct prg_vec limits;        // const char *, "steps=N"
     struct prg_vec with, without; // const char *
     struct prg_vec namespaces;    // const char *
     const char *workers, *leader_elect;
@@ -22,7 +22,7 @@ struct prg_cli_options {   // every option of every command; a command's table s
     const char *random, *faults, *rounds, *object;
     const char *base, *base_compat, *max_restarts, *max_gpus, *jobs;
     const char *kubeconfig, *context, *replay, *record;
-    const char *controllers, *edge_listen, *lc_server;
+    const char *controllers, *edge_listen, *lc_server, *metrics_listen, *log_level;
     bool recursive, all_namespaces, explain, once, play_kubelet, force, verbose, help, no_headers, coverage, globals,
         spread, all_results;
     char **args; // what is left
@@ -63,8 +63,12 @@ void prg_command_help(const struct prg_command *command);
         {"recursive", 'R', PRG_OPTION_FLAG, PRG_AT(recursive), NULL, "go into subfolders of -f", NULL},                \
         {"store", 0, PRG_OPTION_TEXT, PRG_AT(store), "dir:PATH", "read a folder store", NULL},                         \
         {"replay", 0, PRG_OPTION_TEXT, PRG_AT(replay), "FILE", "read a recording, see perigee replay", NULL},          \
-        {"kubeconfig",       0,      PRG_OPTION_TEXT,                                                                  \
-         PRG_AT(kubeconfig), "FILE", "how to reach the cluster that is read when no other source is given",            \
+        {"kubeconfig",                                                                                                 \
+         0,                                                                                                            \
+         PRG_OPTION_TEXT,                                                                                              \
+         PRG_AT(kubeconfig),                                                                                           \
+         "FILE",                                                                                                       \
+         "how to reach the cluster that is read when no other source is given",                                        \
          NULL},                                                                                                        \
         {"context", 0, PRG_OPTION_TEXT, PRG_AT(context), "NAME", "context of the kubeconfig", NULL},                   \
         {"namespace", 'n',         PRG_OPTION_TEXT,                                                                    \
@@ -115,6 +119,7 @@ struct prg_settings {
     struct prg_policy_limits limits;
     struct prg_learning_settings learning; // but for where it listens
     const char *edge_listen;               // as prg_learning_parse_listen reads it, or NULL
+    const char *metrics_listen;            // likewise
 };
 // PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
 int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,
@@ -124,9 +129,9 @@ int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_n
                            struct prg_error *err) PRG_MUST_USE;
 
 // ---- sources ----
-// The store named by -f, --store or --replay, else the cluster of the kubeconfig, for reading. With -f every object of a kind with
-// a schema is checked: unknown fields are warnings on stderr. Objects borrow from arena.
-// A cluster is read as it is asked for, so reading it can fail at any time: whoever reads without planning asks
+// The store named by -f, --store or --replay, else the cluster of the kubeconfig, for reading. With -f every object of
+// a kind with a schema is checked: unknown fields are warnings on stderr. Objects borrow from arena. A cluster is read
+// as it is asked for, so reading it can fail at any time: whoever reads without planning asks
 // prg_reader_trouble(&store->reader, err) afterwards (prg_source_subjects and prg_planner_plan do so themselves).
 int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                     struct prg_error *err) PRG_MUST_USE;

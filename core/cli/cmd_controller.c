@@ -135,6 +135,8 @@ static bool is_cluster(const struct prg_cli_options *options)
     return !options->store || strcmp(options->store, "kube") == 0;
 }
 
+#define METRICS_PORT 8080 // where manifests look for it
+
 // Flags that mean nothing for the store that was chosen are mistakes.
 static int check_options(const struct prg_cli_options *options, struct prg_error *err)
 {
@@ -168,12 +170,40 @@ static int read_workers(const struct prg_cli_options *options, unsigned *ret, st
     return PRG_OK;
 }
 
+// In a pod at every address, since the kubelet asks; elsewhere only where somebody says so.
+static int read_metrics_listen(const struct prg_cli_options *options, struct prg_settings *settings,
+                               struct prg_run_options *run_options, struct prg_error *err)
+{
+    struct prg_learning_settings listen = {.has_edge = is_cluster(options) && prg_kube_is_in_cluster(NULL),
+                                           .edge_address = "0.0.0.0",
+                                           .edge_port = METRICS_PORT};
+    if (settings->metrics_listen &&
+        prg_learning_parse_listen(&settings->arena, settings->metrics_listen, &listen, err) != PRG_OK)
+        return prg_wrap(err, options->metrics_listen ? "--metrics-listen" : "metrics.listen");
+    run_options->version = PRG_VERSION;
+    run_options->listens = listen.has_edge;
+    run_options->listen_address = listen.edge_address;
+    run_options->listen_port = listen.edge_port;
+    return PRG_OK;
+}
+
+static void set_log(const struct prg_cli_options *options)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    prg_log_set_json(options->log_format && strcmp(options->log_format, "json") == 0);
+    for (size_t i = 0; options->log_level && i < PRG_COUNT(levels); i++)
+        if (strcmp(options->log_level, levels[i]) == 0)
+            prg_log_set_level((enum prg_log_level)i);
+}
+
 static int run_with(const struct prg_cli_options *options, struct prg_settings *settings,
                     struct prg_run_options *run_options, struct prg_error *err)
 {
     int rc = read_workers(options, &run_options->workers, err);
     if (rc == PRG_OK)
         rc = prg_learning_options(options, settings, is_cluster(options), run_options, err);
+    if (rc == PRG_OK)
+        rc = read_metrics_listen(options, settings, run_options, err);
     if (rc == PRG_OK && !is_cluster(options))
         rc = prg_source_folder(options->store, &run_options->folder, err);
     if (rc != PRG_OK)
@@ -195,7 +225,7 @@ static int run(struct prg_cli_options *options)
     struct prg_error err = {0};
     if (check_options(options, &err) != PRG_OK || prg_settings_load(options, &settings, &err) != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
-    prg_log_set_json(options->log_format && strcmp(options->log_format, "json") == 0);
+    set_log(options);
     prg_map_init(&reporting.rows);
     reporting.jobs = prg_learning_rows_new();
     struct prg_run_options run_options = {
@@ -239,11 +269,15 @@ static const struct prg_option options[] = {
      "where Local Controllers of edge nodes connect; off: nowhere", NULL},
     {"lc-server", 0, PRG_OPTION_TEXT, PRG_AT(lc_server), "URL",
      "where workers find their node's Local Controller (http://localhost:9100)", NULL},
+    {"metrics-listen", 0, PRG_OPTION_TEXT, PRG_AT(metrics_listen), "ADDR:PORT",
+     "where /metrics, /healthz and /readyz are served; off: nowhere", NULL},
     {"once", 0, PRG_OPTION_FLAG, PRG_AT(once), NULL, "a folder: reconcile until nothing changes, print a table, end",
      NULL},
     {"play-kubelet", 0, PRG_OPTION_FLAG, PRG_AT(play_kubelet), NULL,
      "a folder: rendered Deployments become available, pods run", NULL},
     {"log-format", 0, PRG_OPTION_TEXT, PRG_AT(log_format), "FORMAT", "text (default) or json", "text|json"},
+    {"log-level", 0, PRG_OPTION_TEXT, PRG_AT(log_level), "LEVEL", "the least that is logged (info)",
+     "debug|info|warning|error"},
     PRG_OPTIONS_POLICY,
     PRG_OPTION_NAMESPACE_POLICIES,
     PRG_OPTION_HELP,

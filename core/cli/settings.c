@@ -118,6 +118,22 @@ static int read_learning(struct prg_settings *settings, const char *file, const 
     return PRG_OK;
 }
 
+static int read_metrics(struct prg_settings *settings, const char *file, const cJSON *node, struct prg_error *err)
+{
+    const cJSON *item;
+    if (!prg_json_is_object(node))
+        return place_error(err, file, node, "metrics is an object: listen", "");
+    prg_json_each (item, node) {
+        const char *text = prg_json_text(item);
+        if (strcmp(item->string, "listen") != 0)
+            return place_error(err, file, item, "unknown setting of metrics; known: listen; not ", item->string);
+        if (!text || !*text)
+            return place_error(err, file, item, "a text is needed: ", item->string);
+        settings->metrics_listen = text;
+    }
+    return PRG_OK;
+}
+
 // A list of names, for each policy that namespaces may set.
 static int read_namespace_policies(struct prg_settings *settings, const char *file, const cJSON *list,
                                    struct prg_error *err)
@@ -134,8 +150,8 @@ static int read_namespace_policies(struct prg_settings *settings, const char *fi
     return PRG_OK;
 }
 
-static const char *const known_keys[] = {"policies", "namespacePolicies", "compat",
-                                         "limits",   "configNamespace",   "learning"};
+static const char *const known_keys[] = {"policies",        "namespacePolicies", "compat", "limits",
+                                         "configNamespace", "learning",          "metrics"};
 
 static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
 {
@@ -150,8 +166,9 @@ static int unknown_key(const char *file, const cJSON *item, struct prg_error *er
     }
     struct prg_json_position at = prg_json_position(item);
     return prg_fail(err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
-                    nearest ? "; did you mean '"
-                            : "; known: policies, namespacePolicies, compat, limits, configNamespace, learning",
+                    nearest
+                        ? "; did you mean '"
+                        : "; known: policies, namespacePolicies, compat, limits, configNamespace, learning, metrics",
                     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -172,6 +189,8 @@ static int read_file(struct prg_settings *settings, const char *file, struct prg
             rc = read_namespace_policies(settings, file, item, err);
         else if (strcmp(key, "learning") == 0)
             rc = read_learning(settings, file, item, err);
+        else if (strcmp(key, "metrics") == 0)
+            rc = read_metrics(settings, file, item, err);
         else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0)
             rc = unknown_key(file, item, err);
         else if (!text)
@@ -227,6 +246,8 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         ret->learning.lc_server = options->lc_server;
     if (options->edge_listen)
         ret->edge_listen = options->edge_listen;
+    if (options->metrics_listen)
+        ret->metrics_listen = options->metrics_listen;
     if (rc == PRG_OK && options->namespace_policies &&
         prg_policy_names_read(options->namespace_policies, &ret->namespace_policies, err) != PRG_OK)
         rc = prg_wrap(err, "--namespace-policies %s", options->namespace_policies);

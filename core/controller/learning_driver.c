@@ -288,6 +288,11 @@ size_t prg_learning_driver_open(const struct prg_learning_driver *driver)
     return driver ? prg_learning_loop_open(driver->loop) + driver->is_closing : 0;
 }
 
+const char *prg_learning_driver_problem(const struct prg_learning_driver *driver)
+{
+    return driver && driver->is_started && driver->edge && *driver->listen_problem ? driver->listen_problem : NULL;
+}
+
 struct prg_edge *prg_learning_driver_edge(const struct prg_learning_driver *driver)
 {
     return driver ? driver->edge : NULL;

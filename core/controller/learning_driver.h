@@ -36,4 +36,6 @@ void prg_learning_driver_changed(struct prg_learning_driver *driver, const struc
 size_t prg_learning_driver_run(struct prg_learning_driver *driver, uint64_t now_ms, int64_t wall_ns);
 int64_t prg_learning_driver_next_ms(const struct prg_learning_driver *driver, uint64_t now_ms);
 size_t prg_learning_driver_open(const struct prg_learning_driver *driver); // the closing of the link counts as one
+// Why no node can come though it should, or NULL.
+const char *prg_learning_driver_problem(const struct prg_learning_driver *driver);
 struct prg_edge *prg_learning_driver_edge(const struct prg_learning_driver *driver); // NULL: no link

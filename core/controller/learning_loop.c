@@ -25,6 +25,7 @@ struct prg_learning_loop *prg_learning_loop_new(struct prg_store *store, struct 
     if (!loop->options.workers)
         loop->options.workers = 1;
     loop->queue = prg_workqueue_new(&backoff);
+    prg_workqueue_name(loop->queue, "incrementallearningjob");
     loop->freshness = prg_freshness_new();
     prg_map_init(&loop->subjects);
     prg_map_init(&loop->owners);

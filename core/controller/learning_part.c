@@ -51,6 +51,7 @@ static void part_free(void *ctx)
 static void on_report(const struct prg_reconcile_report *report, void *ctx)
 {
     const struct prg_process *process = ctx;
+    prg_process_count("incrementallearningjob", report);
     if (process->options->report)
         process->options->report(report, process->options->ctx);
 }
@@ -82,7 +83,8 @@ void prg_process_add_learning(struct prg_process *process)
                                                  .report_ctx = process,
                                                  .wake = wake,
                                                  .wake_ctx = process};
-    prg_process_add(
-        process, &part,
-        prg_learning_driver_new(options->once ? NULL : &process->loop, process->store, process->planner, &driver));
+    struct prg_learning_driver *made =
+        prg_learning_driver_new(options->once ? NULL : &process->loop, process->store, process->planner, &driver);
+    prg_operations_set_learning(process->operations, made);
+    prg_process_add(process, &part, made);
 }

@@ -233,7 +233,11 @@ int prg_process_open(struct prg_process *p, const struct prg_run_options *option
     uv_signal_init(&p->loop, &p->sigint);
     uv_signal_init(&p->loop, &p->sigterm);
     p->work.data = p->sigint.data = p->sigterm.data = p;
-    return options->once ? PRG_OK : prg_operations_new(&p->loop, options, is_read, p, &p->operations, err);
+    if (!options->once)
+        rc = prg_operations_new(&p->loop, options, is_read, p, &p->operations, err);
+    if (rc != PRG_OK)
+        prg_process_release(p);
+    return rc;
 }
 
 int prg_process_load(struct prg_process *p, struct prg_store *store, const struct prg_key *self, struct prg_error *err)

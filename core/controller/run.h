@@ -15,6 +15,10 @@ struct prg_run_options {
     prg_reconcile_fn report;       // may be NULL
     void (*after_turn)(void *ctx); // may be NULL
     void *ctx;
+    const char *version;        // of the program, for metrics
+    bool listens;               // metrics and health are served over HTTP, unless once
+    const char *listen_address; // NULL: loopback
+    uint16_t listen_port;       // 0: any that is free
     bool has_no_serving;                          // InferenceServices are left alone
     const struct prg_learning_settings *learning; // NULL: learning jobs are left alone
 

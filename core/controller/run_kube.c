@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "base/meters.h"
 #include "controller/learning_ledger.h"
 #include "controller/process.h"
 #include "kube/http.h"
@@ -197,12 +198,14 @@ static void on_leading(void *ctx)
 {
     struct run *run = ctx;
     prg_log(PRG_LOG_INFO, "leading", "identity", run->identity, NULL);
+    prg_meter_leader(LEASE_NAME, true);
     work_if_ready(run);
 }
 
 static void on_lost(void *ctx)
 {
     struct run *run = ctx;
+    prg_meter_leader(LEASE_NAME, false);
     if (!run->is_ending)
         prg_log(PRG_LOG_WARNING, "not leading any more: nothing is written until this replica leads again", NULL);
     work_if_ready(run);
@@ -238,6 +241,7 @@ static int elect(struct run *run, struct prg_error *err)
     struct prg_lease_handler handler = {on_leading, on_lost, on_observed, on_lease_problem, run};
     if (!run->process.options->elects)
         return PRG_OK;
+    prg_meter_leader(LEASE_NAME, false);
     return prg_lease_new(prg_http_transport(run->http), run->timers, &options, &handler, &run->lease, err);
 }
 

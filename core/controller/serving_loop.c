@@ -55,6 +55,7 @@ struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct pr
     if (!loop->options.workers)
         loop->options.workers = 1;
     loop->queue = prg_workqueue_new(&backoff);
+    prg_workqueue_name(loop->queue, "inferenceservice");
     loop->freshness = prg_freshness_new();
     prg_map_init(&loop->owners);
     prg_map_init(&loop->told);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/meters.h"
 
 struct item {
     char *key;
@@ -14,10 +15,11 @@ struct item {
     size_t heap_index; // from 1; 0: not waiting
     bool processing;
     bool dirty; // added while processing
-    uint64_t dirty_due_ms;
+    uint64_t dirty_due_ms, taken_ms;
 };
 
 struct prg_workqueue {
+    const char *controller; // for meters, NULL: not counted
     struct prg_backoff backoff;
     struct prg_map items;
     struct item **heap; // [1..count]
@@ -31,6 +33,17 @@ struct prg_workqueue *prg_workqueue_new(const struct prg_backoff *backoff)
     queue->backoff = *backoff;
     prg_map_init(&queue->items);
     return queue;
+}
+
+void prg_workqueue_name(struct prg_workqueue *queue, const char *controller)
+{
+    queue->controller = controller;
+}
+
+static void count_depth(const struct prg_workqueue *queue)
+{
+    if (queue->controller)
+        prg_meter_queue_depth(queue->controller, queue->count);
 }
 
 static void free_item(struct item *item)
@@ -111,6 +124,9 @@ static void push(struct prg_workqueue *queue, struct item *item, uint64_t due_ms
     item->arrival = queue->arrivals++;
     place(queue, ++queue->count, item);
     sift_up(queue, queue->count);
+    if (queue->controller)
+        prg_meter_queue_added(queue->controller);
+    count_depth(queue);
 }
 
 void prg_workqueue_add_after(struct prg_workqueue *queue, const char *key, uint64_t now_ms, uint64_t delay_ms)
@@ -140,6 +156,8 @@ void prg_workqueue_add_failed(struct prg_workqueue *queue, const char *key, uint
     if (delay > queue->backoff.max_ms)
         delay = queue->backoff.max_ms;
     item->failures++;
+    if (queue->controller)
+        prg_meter_queue_retried(queue->controller);
     prg_workqueue_add_after(queue, key, now_ms, delay < least_ms ? least_ms : delay);
 }
 
@@ -173,6 +191,12 @@ const char *prg_workqueue_take(struct prg_workqueue *queue, uint64_t now_ms)
         sift_down(queue, 1);
     }
     item->processing = true;
+    item->taken_ms = now_ms;
+    count_depth(queue);
+    if (queue->controller) {
+        prg_meter_queue_taken(queue->controller, (double)(now_ms - item->due_ms) / 1000);
+        prg_meter_workers(queue->controller, 1, 0);
+    }
     return item->key;
 }
 
@@ -181,6 +205,10 @@ void prg_workqueue_done(struct prg_workqueue *queue, const char *key, uint64_t n
     struct item *item = prg_map_get(&queue->items, key);
     prg_require(item && item->processing);
     item->processing = false;
+    if (queue->controller) {
+        prg_meter_queue_done(queue->controller, (double)(now_ms - item->taken_ms) / 1000);
+        prg_meter_workers(queue->controller, -1, 0);
+    }
     if (item->dirty) {
         item->dirty = false;
         push(queue, item, item->dirty_due_ms > now_ms ? item->dirty_due_ms : now_ms);

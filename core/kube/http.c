@@ -10,11 +10,13 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "base/meters.h"
 #include "base/strbuf.h"
 #include "kube/credentials.h"
 #include "kube/pool.h"
@@ -153,6 +155,18 @@ static void call_free(struct prg_call *call)
 
 static void close_now(struct prg_http *http);
 
+static void count_answer(const struct prg_call *call)
+{
+    const char *server = call->http->config->server, *scheme = strstr(server, "://");
+    const char *host = scheme ? scheme + 3 : server;
+    char text[256];
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(host, "/"), host);
+    prg_meter_request(text, call->request.method, call->status,
+                      call->request.kind == PRG_CALL_WATCH
+                          ? -1
+                          : (double)(prg_timers_now(call->http->timers) - call->queued_ms) / 1000);
+}
+
 // Tells the answer and forgets the call.
 static void finish(struct prg_call *call, enum prg_fault fault, bool is_sent, const struct prg_error *err)
 {
@@ -169,6 +183,7 @@ static void finish(struct prg_call *call, enum prg_fault fault, bool is_sent, co
         .warnings = call->warnings.length ? call->warnings.text : NULL,
     };
     prg_require(http->inside == 0);
+    count_answer(call);
     call->is_cancelled = true; // a cancel from within done has nothing left to do
     leave_wire(call);
     http->telling++;

@@ -3,6 +3,8 @@
 // "No opinion" (nil, where the contract allows it) asks the next layer. runtime_selection: select.c.
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/meters.h"
 #include "policy/convert.h"
 #include "policy/set.h"
 #include "policy/text.h"
@@ -10,6 +12,22 @@
 #include "policy/view.h"
 
 // ---- shared ----
+
+int prg_set_call(const struct prg_policy_set *set, const struct prg_policy_file *file, int function, lua_CFunction body,
+                 void *arg, const bool *is_answered, struct prg_error *err)
+{
+    struct prg_vm *vm = prg_set_vm(set, file);
+    if (!prg_meters_are_on())
+        return prg_vm_call(vm, body, arg, err);
+    int64_t begun_ns = prg_clock_monotonic_ns();
+    int rc = prg_vm_call(vm, body, arg, err);
+    prg_meter_policy(file->contract->name, file->contract->functions[function],
+                     rc != PRG_OK   ? PRG_METER_ERROR
+                     : *is_answered ? PRG_METER_ANSWERED
+                                    : PRG_METER_NO_OPINION,
+                     (double)(prg_clock_monotonic_ns() - begun_ns) / 1e9);
+    return rc;
+}
 
 void prg_set_fill_source(const struct prg_policy_set *set, const struct prg_policy_file *file, int function,
                          struct prg_policy_source *source)
@@ -71,7 +89,7 @@ static int ask(struct question *q, enum prg_policy_id policy, bool *ret_answered
     if (!q->set->context)
         return prg_fail(err, PRG_POLICY, "policy %s was asked outside a plan", prg_contracts[policy].name);
     while ((q->file = prg_set_find(q->set, policy, q->function, layer, &layer))) {
-        if (prg_vm_call(prg_set_vm(q->set, q->file), ask_protected, q, err) != PRG_OK)
+        if (prg_set_call(q->set, q->file, q->function, ask_protected, q, &q->is_answered, err) != PRG_OK)
             return prg_set_wrap(q->file, q->function, err);
         if (q->is_answered) {
             prg_set_fill_source(q->set, q->file, q->function, source);

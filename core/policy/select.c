@@ -274,7 +274,8 @@ static int run_steps(struct choosing *c, const struct prg_policy_file *file, enu
     c->first = c->step = first;
     c->last = last;
     c->asked = SIZE_MAX;
-    int rc = prg_vm_call(prg_set_vm(c->set, file), choose_protected, c, err);
+    static const bool is_answered = true;
+    int rc = prg_set_call(c->set, file, (int)first, choose_protected, c, &is_answered, err);
     c->has_looked = c->has_looked || file->vm->has_looked;
     if (rc == PRG_OK)
         return PRG_OK;

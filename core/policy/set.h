@@ -103,6 +103,10 @@ void prg_set_fill_source(const struct prg_policy_set *set, const struct prg_poli
                          struct prg_policy_source *source);
 // Wraps err with the policy and function that failed.
 int prg_set_wrap(const struct prg_policy_file *file, int function, struct prg_error *err);
+// prg_vm_call into the vm of file on behalf of one of its functions, counted (base/meters.h). *is_answered, looked at
+// afterwards: it had an opinion.
+int prg_set_call(const struct prg_policy_set *set, const struct prg_policy_file *file, int function, lua_CFunction body,
+                 void *arg, const bool *is_answered, struct prg_error *err) PRG_MUST_USE;
 // The vm of a file made ready for a call of the plan under way.
 struct prg_vm *prg_set_vm(const struct prg_policy_set *set, const struct prg_policy_file *file);
 

@@ -117,7 +117,7 @@ static int ask(struct stage_question *q, struct prg_policy_source *source, struc
     if (!q->set->context)
         return prg_fail(err, PRG_POLICY, "policy il_stage was asked outside a plan");
     while ((q->file = prg_set_find(q->set, PRG_POLICY_IL_STAGE, q->function, layer, &layer))) {
-        if (prg_vm_call(prg_set_vm(q->set, q->file), ask_protected, q, err) != PRG_OK)
+        if (prg_set_call(q->set, q->file, q->function, ask_protected, q, &q->is_answered, err) != PRG_OK)
             return prg_set_wrap(q->file, q->function, err);
         if (q->is_answered || !q->report) {
             prg_set_fill_source(q->set, q->file, q->function, source);
