@@ -51,6 +51,8 @@ struct prg_write {
     const char *version; // known resourceVersion, or ""
     bool is_forced;
     bool is_to_prepare;
+    bool seems_in_place; // stored holds the metadata of the intent, and the rest where no generation speaks for it
+    int64_t generation;  // of stored
     const char *taken_over;
     enum prg_write_result result; // of a write without a request
     struct prg_error err;
@@ -418,6 +420,14 @@ static void refused(struct prg_write *w, const struct prg_response *response)
     tell(w, &outcome);
 }
 
+// Nothing came of the write: the version is the one that was known, or only others (a status) moved it on since.
+static bool is_answer_unchanged(const struct prg_write *w, const cJSON *answer, const char *version)
+{
+    if (*w->version && prg_text_equal(version, w->version))
+        return true;
+    return w->kind == PRG_WRITE_APPLY && w->seems_in_place && w->generation == prg_meta_generation(answer);
+}
+
 static void done_well(struct prg_write *w, const struct prg_response *response)
 {
     cJSON *answer = NULL;
@@ -434,7 +444,7 @@ static void done_well(struct prg_write *w, const struct prg_response *response)
     else if (response->status == 201)
         outcome.result = PRG_WRITE_CREATED;
     else
-        outcome.result = *w->version && prg_text_equal(version, w->version) ? PRG_WRITE_UNCHANGED : PRG_WRITE_UPDATED;
+        outcome.result = is_answer_unchanged(w, answer, version) ? PRG_WRITE_UNCHANGED : PRG_WRITE_UPDATED;
     if (w->kind == PRG_WRITE_APPLY)
         remember(w, answer);
     tell(w, &outcome);
@@ -648,6 +658,15 @@ static bool set_intent(struct prg_write *w, const cJSON *intent)
     return true;
 }
 
+static void look_in_place(struct prg_write *w, const cJSON *stored)
+{
+    const cJSON *body = without_revision(w);
+    w->generation = prg_meta_generation(stored);
+    w->seems_in_place = stored &&
+                        prg_client_is_in_place(prg_json_get(body, "metadata"), prg_json_get(stored, "metadata")) &&
+                        (w->generation || prg_client_is_in_place(body, stored));
+}
+
 struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
                                           uint32_t marks, prg_write_fn fn, void *ctx)
 {
@@ -657,6 +676,7 @@ struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON
     w->version = copied_version(&w->arena, stored);
     w->digest = prg_json_digest(without_revision(w));
     w->is_to_prepare = stored && prg_adopt_is_due(marks, intent);
+    look_in_place(w, stored);
     if (!w->is_to_prepare && is_unchanged(w, stored))
         return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
     return ask(w);
