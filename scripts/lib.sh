@@ -10,7 +10,7 @@ BUILD_PACKAGES=(
 )
 # To test it, besides.
 # shellcheck disable=SC2034 # used by those who source this file
-TEST_PACKAGES=(libcmocka-dev libssl-dev openssl lua-busted lua-check clang-format clang-tidy python3 python3-yaml git)
+TEST_PACKAGES=(libcmocka-dev libssl-dev openssl lua-busted lua-check clang-format clang-tidy python3 python3-yaml zstd git)
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }

@@ -189,15 +189,18 @@ static int replay_all(struct replay *replay, struct prg_error *err)
         prg_cli_write(&replay->out);
         prg_strbuf_clear(&replay->out);
     }
+    if (rc != PRG_OK)
+        return rc;
     if (replay->is_json) {
+        prg_cli_write(&replay->out); // the head, when there was no decision
         printf("],\n\"same\": %zu, \"different\": %zu}\n", replay->same, replay->different);
-    } else if (rc == PRG_OK) {
+    } else {
         printf("%zu decision%s: %zu the same, %zu different\n", count, count == 1 ? "" : "s", replay->same,
                replay->different);
         if (replay->beyond)
             printf("%zu asked for objects that the recording may not hold\n", replay->beyond);
     }
-    return rc;
+    return PRG_OK;
 }
 
 static int open_replay(struct replay *replay, struct prg_error *err)
