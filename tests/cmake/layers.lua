@@ -183,7 +183,7 @@ local function self_test()
     { "cli/main.c", "#include <lualib.h>", "lualib.h belongs in" },
     { "stdlib/gpu.c", "# include <lauxlib.h>", "lauxlib.h belongs in" },
     { "object/meta.c", "#include <cjson/cJSON.h>", "belongs in json only" },
-    { "serving/plan.c", "#include <uv.h>", "uv.h belongs in kube, controller, cli" },
+    { "serving/plan.c", "#include <uv.h>", "uv.h belongs in kube, httpd, ops, edge, controller, cli" },
     { "catalog/folder.c", "#include <yaml.h>", "yaml.h belongs in yaml" },
     { "serving/plan.c", "#include <time.h>", "has no clock" },
     { "json/read.c", "  #include <sys/stat.h>", "does no I/O" },
@@ -208,7 +208,8 @@ local function self_test()
   local seen = {}
   for _, module in ipairs(MODULES) do
     for _, used in ipairs(module.uses) do
-      if not seen[used] and used ~= "policy/decision.h" then
+      local module_used = used:match("^([^/]+)/") or used -- "kube/timers.h": that header of it alone
+      if not seen[module_used] and used ~= "policy/decision.h" then
         print(string.format("FAIL %s uses %s, which stands above it", module.name, used))
         failed = failed + 1
       end
