@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // reload.c: from a changed policy folder to the first decision of the new set: the shipped set, the same as a folder,
-// and that folder with specs in it.
+// and that folder with specs in it. Then the same in the two parts that the controller makes of it: the load with the
+// checks of answers, on a thread of its own, and the swap, on that of the loop.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "policy/policy.h"
+#include "controller/planner.h"
+#include "controller/policy_load.h"
 
 struct reload {
     struct prg_policy_options options;
     struct prg_arena arena;
 };
 
-static void reload_once(void *ctx)
+static void ask(struct reload *r, struct prg_policy_set *set)
 {
-    struct reload *r = ctx;
-    struct prg_policy_set *set;
     struct prg_error err = {0};
     prg_arena_reset(&r->arena);
     struct prg_decision_context context = {.arena = &r->arena,
@@ -25,12 +25,62 @@ static void reload_once(void *ctx)
                                            .compat = prg_json_object(&r->arena)};
     struct prg_image_request request = {.runtime_name = "r", .runtime_version = "2"};
     const char *image = NULL;
-    bench_check(prg_policy_set_load(&r->options, &set, &err), &err);
     const struct prg_decider *decide = prg_policy_set_decider(set);
     bench_check(decide->begin(decide->ctx, &context, &err), &err);
     bench_check(decide->image_tag(decide->ctx, "a/b:1", &request, &image, NULL, &err), &err);
     decide->end(decide->ctx);
+}
+
+static void reload_once(void *ctx)
+{
+    struct reload *r = ctx;
+    struct prg_policy_set *set;
+    struct prg_error err = {0};
+    bench_check(prg_policy_set_load(&r->options, &set, &err), &err);
+    ask(r, set);
     prg_policy_set_unref(set);
+}
+
+static void load_checked(void *ctx)
+{
+    struct reload *r = ctx;
+    struct prg_policy_load load;
+    prg_policy_load_init(&load);
+    load.folder = r->options.folder;
+    load.compat = &prg_compat_fixed;
+    prg_policy_load_run(&load);
+    prg_require(load.set);
+    prg_policy_load_release(&load);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// The old set goes and the first question is asked.
+static void measure_swap(struct reload *r)
+{
+    enum { RUNS = 101 };
+    double times[RUNS];
+    struct prg_policy_set *set;
+    struct prg_error err = {0};
+    bench_check(prg_policy_set_load(&r->options, &set, &err), &err);
+    struct prg_planner *planner = prg_planner_new(set, &prg_compat_fixed, "kserve");
+    prg_policy_set_unref(set);
+    for (int i = 0; i < RUNS; i++) {
+        bench_check(prg_policy_set_load(&r->options, &set, &err), &err);
+        double start = bench_cpu_ns();
+        prg_planner_set_policies(planner, set);
+        ask(r, set);
+        prg_policy_set_unref(set);
+        times[i] = bench_cpu_ns() - start;
+    }
+    prg_planner_free(planner);
+    qsort(times, RUNS, sizeof(times[0]), compare_times);
+    bench_print("reload.swap.cpu", times[RUNS / 2], "ns/op");
+    bench_print("reload.swap.worst", times[RUNS - 1], "ns/op");
 }
 
 static void write_specs(const char *folder)
@@ -67,6 +117,8 @@ void bench_reload(void)
     bench_measure("reload.folder", reload_once, &r);
     write_specs(folder);
     bench_measure("reload.specs", reload_once, &r);
+    bench_measure("reload.checked", load_checked, &r);
+    measure_swap(&r);
     prg_arena_release(&r.arena);
     snprintf(command, sizeof(command), "rm -rf '%s'", folder);
     if (system(command) != 0)
