@@ -296,6 +296,13 @@ static void on_changed(const struct prg_key *key, void *ctx)
         prg_process_changed(&run->process, key);
 }
 
+static void trim(uint64_t now_ms, int64_t wall_ns, void *ctx)
+{
+    (void)now_ms;
+    (void)wall_ns;
+    prg_kube_store_trim(ctx);
+}
+
 // Out of the reflector's hands: what is begun here may read as it likes.
 static void on_read(void *ctx)
 {
@@ -311,6 +318,7 @@ static void on_read(void *ctx)
         end(run);
         return;
     }
+    prg_process_add(&run->process, &(struct prg_part){.name = "cache", .run = trim}, run->store);
     prg_process_start(&run->process);
     work_if_ready(run);
 }

@@ -303,7 +303,57 @@ static void forget(struct prg_serving_loop *loop, const char *queue_key)
     prg_workqueue_forget(loop->queue, queue_key);
 }
 
-// Returns whether the key is done with already: there is no such service any more.
+// The original holds deletions up with a finalizer of its own. A service that has it from those days must not wait for
+// a controller that runs no more; nothing else is done for one that is going, what it owns goes with it.
+static const char old_finalizer[] = "inferenceservice.finalizers";
+
+// False when there is nothing to take off.
+static bool plan_deletion(struct work *work, const cJSON *service)
+{
+    struct prg_serving_loop *loop = work->loop;
+    struct prg_reconcile_handler handler = {.done = on_done, .ctx = work};
+    const cJSON *finalizer;
+    work->reconcile = prg_reconcile_new(loop->store, service, &handler);
+    struct prg_arena *arena = prg_reconcile_plan(work->reconcile)->arena;
+    cJSON *patch = prg_json_object(arena), *metadata = prg_json_ensure_object(arena, patch, "metadata");
+    cJSON *kept = prg_json_ensure_array(arena, metadata, "finalizers");
+    bool is_held = false;
+    prg_json_each (finalizer, prg_json_at(service, "metadata", "finalizers")) {
+        if (prg_text_equal(prg_json_text(finalizer), old_finalizer))
+            is_held = true;
+        else
+            prg_json_append(kept, prg_json_copy(arena, finalizer));
+    }
+    if (!is_held)
+        return false;
+    prg_reconcile_skip_status(work->reconcile);
+    prg_reconcile_add(work->reconcile,
+                      &(struct prg_write_request){.kind = PRG_WRITE_PATCH, .object = patch, .stored = service}, true);
+    return true;
+}
+
+static struct work *work_new(struct prg_serving_loop *loop, const char *queue_key)
+{
+    struct work *work = prg_xcalloc(1, sizeof(*work));
+    work->loop = loop;
+    work->queue_key = prg_xstrdup(queue_key);
+    return work;
+}
+
+static bool begin_deletion(struct prg_serving_loop *loop, const char *queue_key, const cJSON *service)
+{
+    struct work *work = work_new(loop, queue_key);
+    if (!plan_deletion(work, service)) {
+        work_free(work);
+        forget(loop, queue_key);
+        return true;
+    }
+    prg_map_put(&loop->open, queue_key, work);
+    prg_reconcile_start(work->reconcile, loop->wall_ns);
+    return false;
+}
+
+// Returns whether the key is done with already: there is no such service any more, or it is going.
 static bool begin(struct prg_serving_loop *loop, const char *queue_key)
 {
     prg_auto_arena arena = {0};
@@ -317,9 +367,9 @@ static bool begin(struct prg_serving_loop *loop, const char *queue_key)
         forget(loop, queue_key);
         return true;
     }
-    struct work *work = prg_xcalloc(1, sizeof(*work));
-    work->loop = loop;
-    work->queue_key = prg_xstrdup(queue_key);
+    if (prg_meta_is_deleting(service) && loop->store->ops->start) // a folder deletes by deleting
+        return begin_deletion(loop, queue_key, service);
+    struct work *work = work_new(loop, queue_key);
     prg_map_put(&loop->open, queue_key, work);
     work->has_no_plan = plan(work, &key, service) != PRG_OK;
     if (work->has_no_plan)
