@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kube/adopt.h"
 #include "kube/client.h"
 #include "kube/http.h"
 #include "kube/lease.h"
@@ -132,8 +133,10 @@ static void on_written(const struct prg_write_outcome *outcome, void *ctx)
 
 static void do_apply(struct driver *driver, int64_t id, const cJSON *command)
 {
-    prg_client_apply(driver->client, prg_json_get(command, "intent"), prg_json_get(command, "stored"), on_written,
-                     asked_new(driver, id));
+    const cJSON *stored = prg_json_get(command, "stored");
+    uint32_t marks = stored ? prg_adopt_mark(stored, "perigee") : 0;
+    prg_client_apply_marked(driver->client, prg_json_get(command, "intent"), stored, marks, on_written,
+                            asked_new(driver, id));
 }
 
 static void do_status(struct driver *driver, int64_t id, const cJSON *command)

@@ -141,6 +141,7 @@ class Lab:
         self.programs = programs or build()
         self.detached = False
         self.children = {}
+        self.starts = 0  # of the API server: connections to an earlier one are dead
         if os.path.exists(self.path("lab.json")):
             with open(self.path("lab.json")) as f:
                 self.shape = json.load(f)
@@ -148,6 +149,7 @@ class Lab:
             self.shape = None
 
     def path(self, *parts):
+        """Below the lab's folder, unless the first part is absolute."""
         return os.path.join(self.folder, *parts)
 
     @property
@@ -220,6 +222,7 @@ class Lab:
                           "--secure-port", str(s["apiserver"]), "--cert-dir", self.path("certs"),
                           "--token-auth-file", self.path("tokens.csv"), "--authorization-mode", "RBAC",
                           "--audit-policy-file", self.path("audit.json"), "--audit-log-path", self.path("audit.log"),
+                          "--goaway-chance", "0.01",  # HTTP/2 connections are asked to go elsewhere, as behind a load balancer
                           "--service-cluster-ip-range", "10.96.0.0/16",
                           "--service-account-key-file", self.path("account.pub"),
                           "--service-account-signing-key-file", self.path("account.key"),
@@ -244,6 +247,7 @@ class Lab:
         with open(self.path(part + ".pid"), "w") as f:
             f.write(str(child.pid))
         if part == "apiserver":
+            self.starts += 1
             self.wait_ready()
 
     def wait_ready(self, seconds=180):
@@ -306,7 +310,7 @@ class Lab:
         return p.stdout if check else p
 
     def api(self, token=None, timeout=60):
-        return Api(self.port, self.ca, token or self.shape["token"], timeout)
+        return Api(self, token or self.shape["token"], timeout)
 
     def etcd(self, path, body):
         """One call of etcd's JSON gateway."""
@@ -388,10 +392,10 @@ def place_of(o, sub=None, collection=False):
 class Api:
     """HTTPS to the API server; one connection, made anew when it broke. Not for several threads at a time."""
 
-    def __init__(self, port, ca, token, timeout=60, host="127.0.0.1"):
-        self.context = ssl.create_default_context(cafile=ca)
-        self.host, self.port, self.token, self.timeout = host, port, token, timeout
-        self.connection = None
+    def __init__(self, lab, token, timeout=60):
+        self.context = ssl.create_default_context(cafile=lab.ca)
+        self.lab, self.token, self.timeout = lab, token, timeout
+        self.connection, self.starts, self.used = None, 0, 0.0
 
     def request(self, method, path, body=None, content_type="application/json", headers=None):
         """(status, body) of one request. Only a GET is sent again when the connection had gone meanwhile."""
@@ -400,9 +404,13 @@ class Api:
             head["Content-Type"] = content_type
             body = body if isinstance(body, (bytes, str)) else json.dumps(body)
         for attempt in (1, 2):
+            # A write goes out on a connection that cannot have gone stale.
+            if self.starts != self.lab.starts or (method != "GET" and time.monotonic() - self.used > 10):
+                self.close()
             fresh = self.connection is None
             if fresh:
-                self.connection = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=self.context)
+                self.connection = http.client.HTTPSConnection("127.0.0.1", self.lab.port, timeout=self.timeout, context=self.context)
+            self.starts, self.used = self.lab.starts, time.monotonic()
             try:
                 self.connection.request(method, path, body, head)
                 response = self.connection.getresponse()
@@ -418,8 +426,6 @@ class Api:
             self.connection = None
 
     def call(self, method, path, body=None, content_type="application/json"):
-        if method != "GET":
-            self.close()  # a write goes out on a connection that cannot have gone stale
         status, answer = self.request(method, path, body, content_type)
         if status >= 400:
             raise Refused(method, path, status, answer)

@@ -20,6 +20,8 @@ KUBE_CLIENT = os.path.join(BUILD, "kube_client")
 SYSTEM = "perigee-system"  # the namespace of deploy/base
 ACCOUNT = "perigee"
 
+long = unittest.skipUnless(os.environ.get("PERIGEE_E2E_LONG"), "takes minutes: scripts/nightly")
+
 LAB = None  # set by run.py before the tests are loaded
 _installed = set()
 _counter = [0]
@@ -78,7 +80,7 @@ def install_definitions(api, *files):
 def wait_established(api, names):
     def established(name):
         d = api.get("apiextensions.k8s.io/v1", "customresourcedefinitions", None, name)
-        conditions = {c["type"]: c["status"] for c in (d or {}).get("status", {}).get("conditions", [])}
+        conditions = {c["type"]: c["status"] for c in ((d or {}).get("status") or {}).get("conditions") or []}
         return conditions.get("Established") == "True"
     for name in names:
         eventually(lambda: established(name), 60, f"{name} to be served")
@@ -91,6 +93,15 @@ def original_definitions(api):
         folder = os.path.join(ROOT, "deploy", "crds")
         install_definitions(api, *sorted(os.path.join(folder, f) for f in os.listdir(folder) if "sedna" in f))
         _installed.add("kserve")
+
+
+def install_shared(api, name):
+    """A definition that no Go module holds, from the folder of recorded originals. False where that is not at hand."""
+    path = os.path.join(ROOT, os.environ.get("PERIGEE_SHARED", "../shared"), "data", "crds", name)
+    if not os.path.exists(path):
+        return False
+    install_definitions(api, path)
+    return True
 
 
 class Case(unittest.TestCase):
@@ -140,13 +151,13 @@ class Client:
                 self.lock.notify_all()
 
     def send(self, do, _id=None, **command):
-        if _id is None:
-            self.last += 1
-            _id = self.last
         with self.lock:
+            if _id is None:
+                self.last += 1
+                _id = self.last
             self.lines.setdefault(_id, queue.Queue())
-        self.process.stdin.write(json.dumps({"do": do, "id": _id, **command}) + "\n")
-        self.process.stdin.flush()
+            self.process.stdin.write(json.dumps({"do": do, "id": _id, **command}) + "\n")
+            self.process.stdin.flush()
         return _id
 
     def next(self, number, seconds=60):
