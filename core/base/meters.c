@@ -12,7 +12,7 @@ static struct {
     struct prg_metric_family *reconciles, *errors, *time, *active, *most;
     struct prg_metric_family *depth, *adds, *retries, *waited, *worked;
     struct prg_metric_family *requests, *request_time, *leader;
-    struct prg_metric_family *calls, *call_time, *loads;
+    struct prg_metric_family *calls, *call_time, *loads, *set_info, *set_refused;
 } meters; // of this process, as its log
 
 static void start_reconciles(struct prg_metrics *m)
@@ -63,12 +63,17 @@ static void start_policies(struct prg_metrics *m)
 {
     static const char *const labels[] = {"policy", "function", "result", NULL};
     static const char *const timed[] = {"policy", "function", NULL}, *const result[] = {"result", NULL};
+    static const char *const set[] = {"namespace", "revision", NULL}, *const ns[] = {"namespace", NULL};
     meters.calls = prg_metrics_counter(m, "perigee_policy_calls_total",
                                        "Calls of policy functions: answered, no_opinion or error.", labels);
     meters.call_time = prg_metrics_histogram(m, "perigee_policy_call_seconds", "How long policy functions take.", timed,
                                              prg_metric_bounds_call, PRG_COUNT(prg_metric_bounds_call));
     meters.loads = prg_metrics_counter(m, "perigee_policy_loads_total",
                                        "Policy sets that were loaded: active, or refused for their mistakes.", result);
+    meters.set_info =
+        prg_metrics_gauge(m, "perigee_policy_set_info", "The active policy set of a namespace, or of all others.", set);
+    meters.set_refused = prg_metrics_gauge(m, "perigee_policy_set_refused",
+                                           "Whether the latest policy set was refused and is not the active one.", ns);
 }
 
 void prg_meters_start(struct prg_metrics *metrics)
@@ -175,4 +180,24 @@ void prg_meter_policy_load(bool is_active)
 {
     if (meters.is_on)
         prg_metric_add(prg_metric_of(meters.loads, is_active ? "active" : "refused"), 1);
+}
+
+void prg_meter_policy_set(const char *ns, const char *before, const char *revision, bool is_refused)
+{
+    if (!meters.is_on)
+        return;
+    if (before && !prg_text_equal(before, revision))
+        prg_metric_drop(meters.set_info, (const char *const[]){ns, before});
+    if (revision)
+        prg_metric_set(prg_metric_of(meters.set_info, ns, revision), 1);
+    prg_metric_set(prg_metric_of(meters.set_refused, ns), is_refused ? 1 : 0);
+}
+
+void prg_meter_policy_set_gone(const char *ns, const char *before)
+{
+    if (!meters.is_on)
+        return;
+    if (before)
+        prg_metric_drop(meters.set_info, (const char *const[]){ns, before});
+    prg_metric_drop(meters.set_refused, (const char *const[]){ns});
 }

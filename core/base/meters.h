@@ -15,6 +15,8 @@
 //   perigee_policy_calls_total{policy,function,result}            answered, no_opinion, error
 //   perigee_policy_call_seconds{policy,function}
 //   perigee_policy_loads_total{result}                            active, refused
+//   perigee_policy_set_info{namespace,revision}                   1: the active set; namespace "": of everybody
+//   perigee_policy_set_refused{namespace}                         1: the latest set is not the active one
 #pragma once
 #include "base/metrics.h"
 
@@ -38,3 +40,6 @@ void prg_meter_leader(const char *name, bool is_leader);
 enum prg_meter_answer { PRG_METER_ANSWERED, PRG_METER_NO_OPINION, PRG_METER_ERROR };
 void prg_meter_policy(const char *policy, const char *function, enum prg_meter_answer answer, double seconds);
 void prg_meter_policy_load(bool is_active);
+// The set of a namespace (""), as it is now. revision NULL: none. before: the revision told last, or NULL.
+void prg_meter_policy_set(const char *ns, const char *before, const char *revision, bool is_refused);
+void prg_meter_policy_set_gone(const char *ns, const char *before);

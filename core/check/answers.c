@@ -378,6 +378,7 @@ int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples
     prg_serving_config_parse(&a.arena, config ? config : prg_check_samples_config(&a.arena), &a.config);
     a.objects->list(a.objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);
     int rc = PRG_OK;
+    prg_policy_set_trial(set, true);
     for (size_t i = 0; rc == PRG_OK && i < services.count && !is_stopped(&a); i++) {
         struct prg_key key;
         rc = prg_key_of(&a.arena, services.items[i], &key, err);
@@ -388,6 +389,7 @@ int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples
         check_stages(&a);
     if (rc == PRG_OK && is_stopped(&a))
         rc = prg_fail(err, PRG_CONFLICT, "the check was stopped");
+    prg_policy_set_trial(set, false);
     prg_vec_release(&services);
     prg_map_release(&a.told);
     prg_store_free(store);

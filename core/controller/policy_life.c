@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/meters.h"
 #include "controller/policy_load.h"
 #include "object/meta.h"
 #include "object/scalar.h"
@@ -35,6 +36,7 @@ struct place {
     bool is_wanted;                // changed since it was last loaded
     uint64_t accepted, refused;
     double load_seconds;
+    char measured[17]; // the revision that metrics show, or ""
 };
 
 struct job {
@@ -250,6 +252,14 @@ static void tell_activation(const struct prg_policy_life *life, struct place *pl
 
 // ---- what is active ----
 
+static void measure(struct place *place)
+{
+    const char *revision = place->active ? prg_policy_set_revision(place->active) : NULL;
+    prg_meter_policy_set(place->ns ? place->ns : "", place->measured[0] ? place->measured : NULL, revision,
+                         place->problem.length > 0);
+    snprintf(place->measured, sizeof(place->measured), "%s", revision ? revision : "");
+}
+
 static void notify(const struct prg_policy_life *life, const char *ns)
 {
     if (life->fn)
@@ -288,6 +298,7 @@ static void rebase_namespaces(struct prg_policy_life *life)
         prg_policy_set_unref(place->active);
         place->active = moved;
         put_namespace(life, place);
+        measure(place);
     }
 }
 
@@ -342,6 +353,7 @@ static void free_place(struct place *place)
 static void drop_namespace(struct prg_policy_life *life, struct place *place)
 {
     prg_map_remove(&life->namespaces, place->ns);
+    prg_meter_policy_set_gone(place->ns, place->measured[0] ? place->measured : NULL);
     if (life->planner)
         prg_planner_set_namespace_policies(life->planner, place->ns, NULL);
     prg_log(PRG_LOG_INFO, "a namespace has no policy set of its own any more", "namespace", place->ns, NULL);
@@ -354,6 +366,7 @@ static void drop_namespace(struct prg_policy_life *life, struct place *place)
 static void take(struct prg_policy_life *life, struct place *place, const struct prg_policy_load *load)
 {
     place->load_seconds = load->seconds;
+    prg_meter_policy_load(load->set != NULL);
     if (load->set && place->ns) {
         activate_namespace(life, place, load->set);
     } else if (load->set) {
@@ -366,6 +379,7 @@ static void take(struct prg_policy_life *life, struct place *place, const struct
             notify(life, place->ns);
         }
     }
+    measure(place);
 }
 
 // ---- loads ----
@@ -647,6 +661,11 @@ void prg_policy_life_start(struct prg_policy_life *life, uv_loop_t *loop, prg_po
     life->loop = loop;
     life->settle.data = life;
     uv_timer_init(loop, &life->settle);
+    // Counting may have begun after the sets were loaded.
+    const struct prg_map_entry *entry;
+    measure(&life->set);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));)
+        measure(entry->value);
 }
 
 // A load under way ends by itself; the loop waits for it.

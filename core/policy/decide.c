@@ -17,7 +17,7 @@ int prg_set_call(const struct prg_policy_set *set, const struct prg_policy_file 
                  void *arg, const bool *is_answered, struct prg_error *err)
 {
     struct prg_vm *vm = prg_set_vm(set, file);
-    if (!prg_meters_are_on())
+    if (set->is_trial || !prg_meters_are_on())
         return prg_vm_call(vm, body, arg, err);
     int64_t begun_ns = prg_clock_monotonic_ns();
     int rc = prg_vm_call(vm, body, arg, err);

@@ -62,6 +62,8 @@ int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err
 uint64_t prg_policy_folder_stamp(const char *folder);
 struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set);
 void prg_policy_set_unref(struct prg_policy_set *set); // NULL is fine
+// Answers that are looked at only, perhaps on another thread, are not counted (base/meters.h).
+void prg_policy_set_trial(struct prg_policy_set *set, bool is_trial);
 const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set);
 const char *
 prg_policy_set_revision(const struct prg_policy_set *set); // 16 hex digits, of the texts of all files of the set

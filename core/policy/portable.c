@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "policy/builtin.h"
 #include "policy/set.h"
-#include "base/utf8.h"
 
 // ---- to a tree ----
 

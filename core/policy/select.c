@@ -367,7 +367,7 @@ int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct 
     *ret = (struct prg_selection){0};
     for (size_t i = 0; i < count; i++)
         candidates[i].created = plain_time(set->context->arena, candidates[i].created);
-    bool is_kept = prg_answers_question(&question, request, candidates, count);
+    bool is_kept = !set->is_trial && prg_answers_question(&question, request, candidates, count);
     if (is_kept && prg_answers_find(&set->answers, &question, set->context->arena, candidates, count, ret))
         return PRG_OK;
     int rc = ask(&c, request, candidates, ret, err);

@@ -215,6 +215,11 @@ void prg_policy_set_unref(struct prg_policy_set *set)
     free(set);
 }
 
+void prg_policy_set_trial(struct prg_policy_set *set, bool is_trial)
+{
+    set->is_trial = is_trial;
+}
+
 const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set)
 {
     return &set->decider;

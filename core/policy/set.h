@@ -47,6 +47,7 @@ struct prg_policy_set {
     struct prg_set_source *sources; // of all layers but the shipped, in the order of the layers
     size_t source_count;
     const char *refusal; // why every plan fails; NULL: it does not
+    bool is_trial;       // its answers are looked at, not used: not counted, not kept
     char revision[17];
     struct prg_decider decider;
     struct prg_answers answers;

@@ -32,7 +32,7 @@ static void append(const struct prg_check_finding *finding, void *ctx)
 static void check(struct folder *folder, const char *name, const char *text)
 {
     struct prg_policy_limits limits = {0};
-    struct prg_check_samples samples = {NULL, NULL, NULL};
+    struct prg_check_samples samples = {.objects = NULL, .compat = NULL, .config_namespace = NULL};
     struct prg_error err = {0};
     *folder = (struct folder){.path = "/tmp/perigee-check-XXXXXX", .found = PRG_STRBUF_INIT};
     assert_non_null(mkdtemp(folder->path));
@@ -145,7 +145,7 @@ static void every_error_of_the_set_is_listed(void **state)
 static void the_shipped_policies_answer_well(void **state)
 {
     struct prg_policy_options options = {.folder = NULL};
-    struct prg_check_samples samples = {NULL, NULL, NULL};
+    struct prg_check_samples samples = {.objects = NULL, .compat = NULL, .config_namespace = NULL};
     struct folder folder = {.found = PRG_STRBUF_INIT};
     struct prg_error err = {0};
     (void)state;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/meters.h"
 #include "controller/policy_life.h"
 #include "stdlib/natives.h"
 #include "store/store_mem.h"
@@ -239,6 +239,13 @@ static void keep_state(const struct prg_policy_life_state *state, void *ctx)
         *kept = *state;
 }
 
+static const char *metrics_of(struct fixture *f, struct prg_metrics *metrics)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    prg_metrics_print(metrics, &text);
+    return prg_arena_strdup(&f->arena, text.text);
+}
+
 static struct prg_policy_life_state state_of(struct fixture *f, const char *ns)
 {
     struct prg_policy_life_state state = {.ns = ns};
@@ -292,7 +299,10 @@ static void a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays
     static const char no_order[] = "  runtime_selection.lua: |\n"
                                    "    return { api = 'runtime_selection/v1', before = function() return true end }\n";
     struct fixture *f = *state;
+    struct prg_metrics *metrics = prg_metrics_new();
+    prg_meters_start(metrics);
     start(f, "");
+    assert_has(metrics_of(f, metrics), "perigee_policy_set_refused{namespace=\"\"} 0\n");
     put_set(f, 4, no_order);
     change(f, "perigee", "rules");
     run_until(f, is_refused);
@@ -302,10 +312,20 @@ static void a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays
     assert_has(state_of(f, NULL).problem, "(strict-weak-order)");
     assert_has(events_of(f),
                "perigee/rules Warning PolicySetRefused x1 configmap perigee/rules:runtime_selection.lua:1: ");
+    assert_has(metrics_of(f, metrics), "perigee_policy_set_refused{namespace=\"\"} 1\n");
+    assert_has(metrics_of(f, metrics), "perigee_policy_loads_total{result=\"refused\"} 1\n");
     put_set(f, 5, "");
     change(f, "perigee", "rules");
     run_until(f, is_number_five);
     assert_false(state_of(f, NULL).is_refused);
+    const char *revision = prg_policy_set_revision(prg_policy_life_active(f->life));
+    const char *told = metrics_of(f, metrics);
+    assert_has(told,
+               prg_arena_printf(&f->arena, "perigee_policy_set_info{namespace=\"\",revision=\"%s\"} 1\n", revision));
+    assert_has(told, "perigee_policy_set_refused{namespace=\"\"} 0\n");
+    assert_null(strstr(strstr(told, "\nperigee_policy_set_info{") + 2, "\nperigee_policy_set_info{")); // one only
+    prg_meters_start(NULL);
+    prg_metrics_free(metrics);
     assert_has(events_of(f), "perigee/rules Normal PolicySetActive x1 ");
     stop(f);
 }
