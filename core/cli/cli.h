@@ -120,6 +120,7 @@ struct prg_settings {
     struct prg_learning_settings learning; // but for where it listens
     const char *edge_listen;               // as prg_learning_parse_listen reads it, or NULL
     const char *metrics_listen;            // likewise
+    const char *record;                    // where the controller records its plans, or NULL
 };
 // PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
 int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,

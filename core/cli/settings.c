@@ -150,8 +150,8 @@ static int read_namespace_policies(struct prg_settings *settings, const char *fi
     return PRG_OK;
 }
 
-static const char *const known_keys[] = {"policies",        "namespacePolicies", "compat", "limits",
-                                         "configNamespace", "learning",          "metrics"};
+static const char *const known_keys[] = {"policies",        "namespacePolicies", "compat",  "limits",
+                                         "configNamespace", "learning",          "metrics", "record"};
 
 static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
 {
@@ -165,11 +165,11 @@ static int unknown_key(const char *file, const cJSON *item, struct prg_error *er
         }
     }
     struct prg_json_position at = prg_json_position(item);
-    return prg_fail(err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
-                    nearest
-                        ? "; did you mean '"
-                        : "; known: policies, namespacePolicies, compat, limits, configNamespace, learning, metrics",
-                    nearest ? nearest : "", nearest ? "'?" : "");
+    return prg_fail(
+        err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,
+        nearest ? "; did you mean '"
+                : "; known: policies, namespacePolicies, compat, limits, configNamespace, learning, metrics, record",
+        nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static int read_file(struct prg_settings *settings, const char *file, struct prg_error *err)
@@ -191,12 +191,15 @@ static int read_file(struct prg_settings *settings, const char *file, struct prg
             rc = read_learning(settings, file, item, err);
         else if (strcmp(key, "metrics") == 0)
             rc = read_metrics(settings, file, item, err);
-        else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0)
+        else if (strcmp(key, "policies") != 0 && strcmp(key, "compat") != 0 && strcmp(key, "configNamespace") != 0 &&
+                 strcmp(key, "record") != 0)
             rc = unknown_key(file, item, err);
         else if (!text)
             rc = place_error(err, file, item, "a text is needed: ", key);
         else if (strcmp(key, "policies") == 0)
             settings->policies = text;
+        else if (strcmp(key, "record") == 0)
+            settings->record = text;
         else if (strcmp(key, "configNamespace") == 0)
             settings->config_namespace = text;
         else if (set_compat(settings, text, err) != PRG_OK)
@@ -248,6 +251,8 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         ret->edge_listen = options->edge_listen;
     if (options->metrics_listen)
         ret->metrics_listen = options->metrics_listen;
+    if (options->record)
+        ret->record = options->record;
     if (rc == PRG_OK && options->namespace_policies &&
         prg_policy_names_read(options->namespace_policies, &ret->namespace_policies, err) != PRG_OK)
         rc = prg_wrap(err, "--namespace-policies %s", options->namespace_policies);

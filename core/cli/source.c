@@ -149,6 +149,7 @@ static void hint_service(const struct prg_cli_options *options, struct prg_store
     prg_snapshot_hint(store, "", "Service", ns, predictor);
     prg_snapshot_hint(store, "apps", "Deployment", ns, predictor);
     prg_snapshot_hint(store, "autoscaling", "HorizontalPodAutoscaler", ns, predictor);
+    prg_snapshot_hint(store, "keda.sh", "ScaledObject", ns, predictor);
     prg_snapshot_hint_list(store, "", "Pod", ns, "app", prg_arena_printf(&arena, "isvc.%s", predictor));
 }
 

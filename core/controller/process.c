@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/meters.h"
 #include "controller/learning_part.h"
+#include "record/record.h"
 
 #define SIGNAL_ECHO_MS 500 // one who ends a process group may reach us twice
 
@@ -240,6 +241,38 @@ int prg_process_open(struct prg_process *p, const struct prg_run_options *option
     return rc;
 }
 
+// The controller goes on without.
+static void on_record_problem(const struct prg_error *err, void *ctx)
+{
+    (void)ctx;
+    prg_process_log_error("plans are not recorded any more", err);
+}
+
+static int open_record(struct prg_process *p, struct prg_error *err)
+{
+    const struct prg_run_options *options = p->options;
+    struct prg_record_options record = {.path = options->record,
+                                        .has_versions = options->folder == NULL,
+                                        .limits = options->limits,
+                                        .problem = on_record_problem};
+    if (!options->record)
+        return PRG_OK;
+    if (prg_record_open(&record, &p->record, err) != PRG_OK)
+        return prg_wrap(err, "--record");
+    prg_planner_record(p->planner, p->record);
+    prg_log(PRG_LOG_INFO, "recording plans", "file", prg_record_path(p->record), NULL);
+    return PRG_OK;
+}
+
+static void close_record(struct prg_process *p)
+{
+    struct prg_error err = {0};
+    bool is_broken = p->record && prg_record_is_broken(p->record); // which was told
+    if (prg_record_close(p->record, &err) != PRG_OK && !is_broken)
+        prg_process_log_error("the recording is not complete", &err);
+    p->record = NULL;
+}
+
 int prg_process_load(struct prg_process *p, struct prg_store *store, const struct prg_key *self, struct prg_error *err)
 {
     const struct prg_run_options *options = p->options;
@@ -256,7 +289,8 @@ int prg_process_load(struct prg_process *p, struct prg_store *store, const struc
     p->planner = prg_planner_new(prg_policy_life_active(p->policies), options->compat, options->config_namespace);
     prg_policy_life_bind(p->policies, p->planner);
     prg_planner_load_config(p->planner, &store->reader);
-    return add_parts(p, err);
+    rc = open_record(p, err);
+    return rc == PRG_OK ? add_parts(p, err) : rc;
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
@@ -328,6 +362,7 @@ void prg_process_release(struct prg_process *p)
     prg_operations_free(p->operations);
     prg_vec_release(&p->parts);
     prg_planner_free(p->planner);
+    close_record(p);
     prg_policy_life_free(p->policies);
     prg_require(uv_loop_close(&p->loop) == 0);
 }

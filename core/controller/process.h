@@ -38,6 +38,7 @@ struct prg_process {
     struct prg_store *store; // NULL before prg_process_load
     struct prg_policy_life *policies;
     struct prg_planner *planner;
+    struct prg_record *record; // or NULL
     struct prg_serving_loop *serving;
     struct prg_vec parts;              // private
     struct prg_operations *operations; // metrics and health; NULL with options->once

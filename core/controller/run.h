@@ -15,10 +15,11 @@ struct prg_run_options {
     prg_reconcile_fn report;       // may be NULL
     void (*after_turn)(void *ctx); // may be NULL
     void *ctx;
-    const char *version;        // of the program, for metrics
-    bool listens;               // metrics and health are served over HTTP, unless once
-    const char *listen_address; // NULL: loopback
-    uint16_t listen_port;       // 0: any that is free
+    const char *version;                          // of the program, for metrics
+    bool listens;                                 // metrics and health are served over HTTP, unless once
+    const char *listen_address;                   // NULL: loopback
+    uint16_t listen_port;                         // 0: any that is free
+    const char *record;                           // file or folder of a recording of all plans, or NULL
     bool has_no_serving;                          // InferenceServices are left alone
     const struct prg_learning_settings *learning; // NULL: learning jobs are left alone
 

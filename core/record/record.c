@@ -252,6 +252,11 @@ const char *prg_record_path(const struct prg_record *record)
     return record->path;
 }
 
+bool prg_record_is_broken(const struct prg_record *record)
+{
+    return record->err.code != PRG_OK;
+}
+
 uint64_t prg_record_count(const struct prg_record *record)
 {
     return record->count;

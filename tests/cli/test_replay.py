@@ -2,6 +2,7 @@
 """perigee plan --record, replay, and recordings as a source. Needs the zstd program to look into files and to make bad ones."""
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -208,6 +209,56 @@ class Source(ReplayCase):
         p = subprocess.run([PERIGEE, "repl", "--replay", self.file], input="decision 3\ndecision x\ndecision\n",
                            capture_output=True, text=True, timeout=120)
         self.assertEqual(p.stderr.count("a number from 1 to 2"), 3)
+
+
+class Controller(ReplayCase):
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("c.zst")
+        shutil.copytree(os.path.join(EXAMPLES, "cluster"), self.path("store"))
+        for part in ("runtimes", "storagecontainers"):
+            shutil.copytree(os.path.join(CATALOG, part), self.path("store", part))
+
+    def test_a_whole_run_replays(self):
+        self.run_perigee("controller", "--store", "dir:" + self.path("store"), "--once", "--play-kubelet", "--record",
+                         self.file)
+        out, err = self.replay()
+        self.assertRegex(out, r"^(\d\d+) decisions: \1 the same, 0 different\n$")
+        self.assertEqual(err, "")
+
+    def test_the_recording_of_an_earlier_run_is_kept(self):
+        config = self.write("config.yaml", f"record: {self.path('records')}/\n")
+        self.file = self.path("records", "recording.ndjson.zst")
+        for _ in range(2):
+            self.run_perigee("controller", "--store", "dir:" + self.path("store"), "--once", "--config", config)
+            self.replay()
+        self.file += ".1"
+        self.replay()
+
+    def test_a_killed_controller_leaves_what_it_decided(self):
+        p = subprocess.Popen([PERIGEE, "controller", "--store", "dir:" + self.path("store"), "--record", self.file],
+                             stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for(lambda: os.path.exists(self.file) and os.path.getsize(self.file) > 20000)
+        finally:
+            p.kill()
+            p.wait()
+        out, err = self.replay()
+        self.assertRegex(out, r"^(\d+) decisions: \1 the same, 0 different\n$")
+        self.assertIn("was not ended (its writer was killed", err)
+
+    def test_two_controllers_do_not_share_a_file(self):
+        p = subprocess.Popen([PERIGEE, "controller", "--store", "dir:" + self.path("store"), "--record", self.file],
+                             stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for(lambda: os.path.exists(self.file) and os.path.getsize(self.file) > 20000)
+            _, err = self.run_perigee("controller", "--store", "dir:" + self.path("store"), "--once", "--record",
+                                      self.file, code=2)
+        finally:
+            p.terminate()
+            p.wait()
+        self.assertIn("another process is recording there", err)
+        self.assertEqual(self.replay()[1], "") # ended as it should be
 
 
 class BadFiles(ReplayCase):
