@@ -5,11 +5,13 @@
 #include "json/value.h"
 
 struct bench_options {
-    const char *data;   // folder that synth.py filled
-    int batches;        // timed batches of each measure; the median is told
-    double window_ms;   // CPU time of a batch, at least
-    const char *server; // of the group sync
-    long events;        // of the group sync: so many watch events are waited for
+    const char *data;     // folder that synth.py filled
+    size_t most;          // objects in the fleets of the group growth
+    int batches;          // timed batches of each measure; the median is told
+    double window_ms;     // CPU time of a batch, at least
+    const char *policies; // folder of the group policy
+    const char *server;   // of the group sync
+    long events;          // of the group sync: so many watch events are waited for
 };
 extern struct bench_options bench_options;
 
@@ -30,6 +32,7 @@ void bench_check(int rc, const struct prg_error *err);
 // The groups.
 void bench_merge(void);
 void bench_select(void);
+void bench_policy(void);
 void bench_plan(void);
 void bench_reload(void);
 void bench_objects(void);

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "controller/serving_loop.h"
 #include "object/meta.h"
+#include "policy/set.h"
 #include "serving/candidates.h"
 #include "serving/podspec.h"
 #include "store/store_mem.h"
@@ -87,9 +88,9 @@ static cJSON *variant(struct cluster *c, const cJSON *service, size_t i)
     return copy;
 }
 
-static void cluster_init(struct cluster *c, int count)
+static void cluster_init(struct cluster *c, int count, const char *policies)
 {
-    struct prg_policy_options options = {0};
+    struct prg_policy_options options = {.folder = policies};
     struct prg_error err = {0};
     const cJSON *runtime;
     char name[64];
@@ -172,26 +173,43 @@ static void select_turn(void *ctx)
     select_for(c, c->services[c->turn++ % PRG_COUNT(c->services)]);
 }
 
-static void print_answer(const struct cluster *c, int count)
+// A question that was not asked before: what is kept is forgotten each time.
+static void select_first(void *ctx)
 {
-    printf("select.%d.answer %s:%zu answer\n", count, c->chosen, c->accepted);
+    struct cluster *c = ctx;
+    prg_answers_release(&c->policies->answers);
+    prg_answers_init(&c->policies->answers);
+    select_for(c, c->services[0]);
+}
+
+static void select_measures(const char *group, const char *policies, const int *counts, size_t count)
+{
+    char name[64];
+    for (size_t i = 0; i < count; i++) {
+        struct cluster c;
+        cluster_init(&c, counts[i], policies);
+        select_same(&c);
+        printf("%s.%d.answer %s:%zu answer\n", group, counts[i], c.chosen, c.accepted);
+        snprintf(name, sizeof(name), "%s.%d", group, counts[i]);
+        bench_measure(name, select_same, &c);
+        snprintf(name, sizeof(name), "%s.turn.%d", group, counts[i]);
+        bench_measure(name, select_turn, &c);
+        snprintf(name, sizeof(name), "%s.first.%d", group, counts[i]);
+        bench_measure(name, select_first, &c);
+        cluster_release(&c);
+    }
 }
 
 void bench_select(void)
 {
     static const int counts[] = {15, 100, 1000};
-    char name[64];
-    for (size_t i = 0; i < PRG_COUNT(counts); i++) {
-        struct cluster c;
-        cluster_init(&c, counts[i]);
-        select_same(&c);
-        print_answer(&c, counts[i]);
-        snprintf(name, sizeof(name), "select.%d", counts[i]);
-        bench_measure(name, select_same, &c);
-        snprintf(name, sizeof(name), "select.turn.%d", counts[i]);
-        bench_measure(name, select_turn, &c);
-        cluster_release(&c);
-    }
+    select_measures("select", NULL, counts, PRG_COUNT(counts));
+}
+
+void bench_policy(void)
+{
+    static const int counts[] = {15, 100};
+    select_measures("policy", bench_options.policies, counts, PRG_COUNT(counts));
 }
 
 // ---- plans ----
@@ -234,7 +252,7 @@ static void reconcile_once(void *ctx)
 static void planning_init(struct planning *p, int runtimes)
 {
     memset(p, 0, sizeof(*p));
-    cluster_init(&p->cluster, runtimes);
+    cluster_init(&p->cluster, runtimes, NULL);
     p->planner = prg_planner_new(p->cluster.policies, &prg_compat_kserve, "kserve");
     prg_planner_load_config(p->planner, &p->cluster.store->reader);
     const struct prg_serving_loop_options options = {.report = on_report, .ctx = p};

@@ -9,13 +9,13 @@
 #include "bench.h"
 #include "stdlib/natives.h"
 
-struct bench_options bench_options = {.data = ".", .batches = 7, .window_ms = 40};
+struct bench_options bench_options = {.data = ".", .most = SIZE_MAX, .batches = 7, .window_ms = 40};
 
 static const struct {
     const char *name;
     void (*run)(void);
-} groups[] = {{"merge", bench_merge},     {"select", bench_select}, {"plan", bench_plan}, {"reload", bench_reload},
-              {"objects", bench_objects}, {"growth", bench_growth}, {"sync", bench_sync}};
+} groups[] = {{"merge", bench_merge},   {"select", bench_select},   {"policy", bench_policy}, {"plan", bench_plan},
+              {"reload", bench_reload}, {"objects", bench_objects}, {"growth", bench_growth}, {"sync", bench_sync}};
 
 // ---- measuring ----
 
@@ -141,9 +141,10 @@ void bench_write_json(const char *name, const cJSON *value)
 
 PRG_NORETURN static void usage(int status)
 {
-    fprintf(status ? stderr : stdout,
-            "perigee_bench [--data DIR] [--batches N] [--window MS] [--server URL] [--events N] GROUP...\n"
-            "groups:");
+    fprintf(
+        status ? stderr : stdout,
+        "perigee_bench [--data DIR] [--batches N] [--window MS] [--policies DIR] [--server URL] [--events N] GROUP...\n"
+        "groups:");
     for (size_t i = 0; i < PRG_COUNT(groups); i++)
         fprintf(status ? stderr : stdout, " %s", groups[i].name);
     fputc('\n', status ? stderr : stdout);
@@ -167,7 +168,9 @@ int main(int argc, char **argv)
                                             {"batches", required_argument, NULL, 'b'},
                                             {"window", required_argument, NULL, 'w'},
                                             {"server", required_argument, NULL, 's'},
+                                            {"policies", required_argument, NULL, 'p'},
                                             {"events", required_argument, NULL, 'e'},
+                                            {"most", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
@@ -181,8 +184,14 @@ int main(int argc, char **argv)
         case 'w':
             bench_options.window_ms = strtod(optarg, NULL);
             break;
+        case 'p':
+            bench_options.policies = optarg;
+            break;
         case 's':
             bench_options.server = optarg;
+            break;
+        case 'm':
+            bench_options.most = strtoul(optarg, NULL, 10);
             break;
         case 'e':
             bench_options.events = atol(optarg);

@@ -153,10 +153,12 @@ void bench_growth(void)
     for (size_t i = 0; i < PRG_COUNT(counts); i++) {
         struct fleet f = {.objects = prg_objects_new(0), .count = counts[i]};
         f.kind = pods_of(f.objects);
+        if (f.count > bench_options.most)
+            f.count = bench_options.most;
         for (size_t n = 0; n < f.count; n++)
             prg_object_put(make(&f, n), NULL, NULL);
         for (size_t w = 0; w < PRG_COUNT(works); w++) {
-            snprintf(name, sizeof(name), "growth.%s.%zu", works[w].name, f.count);
+            snprintf(name, sizeof(name), "growth.%s.%zu", works[w].name, counts[i]);
             bench_measure(name, works[w].fn, &f);
         }
         prg_objects_free(f.objects);

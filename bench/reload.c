@@ -83,6 +83,30 @@ static void measure_swap(struct reload *r)
     bench_print("reload.swap.worst", times[RUNS - 1], "ns/op");
 }
 
+// A state and one script in it, as other engines load theirs.
+static void load_once(void *ctx)
+{
+    const struct prg_strbuf *text = ctx;
+    struct prg_script *script;
+    struct prg_error err = {0};
+    bench_check(prg_script_load("runtime_selection.lua", text->text, text->length, NULL, &script, &err), &err);
+    prg_script_free(script);
+}
+
+static void measure_load(void)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    char path[4200], piece[4096];
+    snprintf(path, sizeof(path), "%s/runtime_selection.lua", bench_options.policies);
+    FILE *file = bench_options.policies ? fopen(path, "r") : NULL;
+    for (size_t n; file && (n = fread(piece, 1, sizeof(piece), file)) > 0;)
+        prg_strbuf_add(&text, piece, n);
+    if (file)
+        fclose(file);
+    if (text.length)
+        bench_measure("load", load_once, &text);
+}
+
 static void write_specs(const char *folder)
 {
     char path[4200];
@@ -111,6 +135,7 @@ void bench_reload(void)
     snprintf(folder, sizeof(folder), "%s/policies.XXXXXX", bench_options.data);
     prg_require(mkdtemp(folder));
     prg_arena_init(&r.arena);
+    measure_load();
     bench_measure("reload.shipped", reload_once, &r);
     bench_check(prg_policy_export(folder, false, &err), &err);
     r.options.folder = folder;

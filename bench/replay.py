@@ -6,14 +6,26 @@ bound of a benchmark of lists and watches, and not the server's.
     replay.py FOLDER [--port N] [--repeat N]
 
 GET .../RESOURCE gives RESOURCE.list.json, or .pb to those who accept protobuf; with watch=1 it gives RESOURCE.watch.*,
-N times over, once GET /start has been asked for, and then stays open. The port is printed when it listens.
+N times over, once GET /start has been asked for, and then stays open. Of a namespace, or by name, objects are picked
+from the list. The port is printed when it listens.
 """
 import argparse
 import http.server
+import json
 import os
 import select
 import threading
 from urllib.parse import parse_qs, urlsplit
+
+
+def parse_path(path):
+    """Resource, namespace and name of /api/v1/... or /apis/GROUP/VERSION/..., each None where it is not there."""
+    parts = path.strip("/").split("/")
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    namespace = None
+    if len(parts) > 2 and parts[0] == "namespaces":
+        namespace, parts = parts[1], parts[2:]
+    return (parts + [None])[0], namespace, parts[1] if len(parts) > 1 else None
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -35,9 +47,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
+        resource, namespace, name = parse_path(url.path)
+        if namespace or name:
+            self.pick(resource, namespace, name)
+            return
         is_watch = parse_qs(url.query).get("watch", ["0"])[0] not in ("0", "false")
         is_protobuf = "protobuf" in self.headers.get("Accept", "") and not url.path.endswith("/inferenceservices")
-        path = os.path.join(self.server.folder, url.path.rsplit("/", 1)[-1])
+        path = os.path.join(self.server.folder, resource or "none")
         path += f".{'watch' if is_watch else 'list'}.{'pb' if is_protobuf else 'json'}"
         if not is_watch and not os.path.exists(path):
             self.send_error(404)
@@ -55,6 +71,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.watch(path) if is_watch else self.send_file(path)
         except OSError:
             self.close_connection = True  # the client has had enough
+
+    def pick(self, resource, namespace, name):
+        path = os.path.join(self.server.folder, f"{resource}.list.json")
+        answer = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                answer = json.load(f)
+        picked = [item for item in answer.get("items", [])
+                  if item["metadata"].get("namespace") == namespace and name in (None, item["metadata"]["name"])]
+        if name or not answer:
+            answer = picked[0] if picked else {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+                                               "message": f"{resource} {name} not found", "code": 404}
+        else:
+            answer["items"] = picked
+        text = json.dumps(answer).encode()
+        self.send_response(404 if answer.get("kind") == "Status" else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
     def watch(self, path):
         self.wfile.flush()

@@ -54,6 +54,21 @@ static void on_health(enum prg_reflector_health health, const struct prg_error *
         bench_fail(err);
 }
 
+static void on_started(const struct prg_response *response, void *ctx)
+{
+    (void)response; // a real server has no such path, and needs no word
+    (void)ctx;
+}
+
+// Tells replay.py that its watch events may come now.
+static void start_events(struct client *c)
+{
+    const struct prg_request request = {.method = "GET", .path = "/start", .kind = PRG_CALL_READ};
+    const struct prg_call_handler handler = {.done = on_started};
+    struct prg_transport *transport = prg_http_transport(c->http);
+    transport->start(transport, &request, &handler, c);
+}
+
 static void print_synced(const struct client *c, size_t objects)
 {
     bench_print("sync.time", (double)(prg_clock_monotonic_ns() - c->started_ns) / 1e6, "ms");
@@ -106,6 +121,7 @@ void bench_sync(void)
         count += prg_object_kind_count(kinds[i]);
     print_synced(&c, count);
     if (bench_options.events) {
+        start_events(&c);
         uv_run(&c.loop, UV_RUN_DEFAULT);
         print_watched(&c);
     }
@@ -115,5 +131,6 @@ void bench_sync(void)
     uv_run(&c.loop, UV_RUN_DEFAULT);
     prg_timers_free(timers);
     uv_run(&c.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&c.loop);
     prg_objects_free(objects);
 }

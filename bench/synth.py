@@ -342,11 +342,11 @@ def write(folder, name, text):
     os.rename(path + ".new", path)
 
 
-def write_lists(folder, counts):
+def write_lists(folder, counts, most=None):
     """runtimes-N.json, runtime.json, isvc.json, config.json: what decisions are about."""
     os.makedirs(folder, exist_ok=True)
     for n in counts:
-        write(folder, f"runtimes-{n}.json", compact({"apiVersion": "v1", "kind": "List", "items": [runtime(i) for i in range(n)]}))
+        write(folder, f"runtimes-{n}.json", compact({"apiVersion": "v1", "kind": "List", "items": [runtime(i) for i in range(min(n, most or n))]}))
     subject = service(0)
     subject["metadata"].update({"uid": uid("InferenceService", 0), "generation": 1})
     write(folder, "isvc.json", compact(subject))
@@ -389,3 +389,16 @@ def write_fleet(folder, services, pods, events):
                  (compact(stored_service(i)) for i in range(services)), '],"kind":"InferenceServiceList",' + meta + "}", ",")
     write_stream(folder, "pods.watch.json", "", (churned(i % pods, 1 + i // pods, 500001 + i) for i in range(events)), "\n", "\n")
     write(folder, "counts.json", compact({"inferenceservices": services, "deployments": services, "pods": pods, "events": events}))
+
+
+def write_cluster(folder, runtimes):
+    """The lists beside those of a fleet that planning a service asks for."""
+    made = [runtime(i) for i in range(runtimes)]
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(0)}}
+    lists = {"servingruntimes": [r for r in made if r["kind"] == "ServingRuntime"],
+             "clusterservingruntimes": [r for r in made if r["kind"] == "ClusterServingRuntime"],
+             "clusterstoragecontainers": [], "configmaps": [CONFIG], "namespaces": [space]}
+    for resource, items in lists.items():
+        kind = {"servingruntimes": "ServingRuntimeList", "clusterservingruntimes": "ClusterServingRuntimeList"}.get(resource, "List")
+        api = "serving.kserve.io/v1alpha1" if "serving" in resource or "storage" in resource else "v1"
+        write(folder, f"{resource}.list.json", compact({"kind": kind, "apiVersion": api, "metadata": {"resourceVersion": "500000"}, "items": items}))
