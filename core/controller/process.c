@@ -189,13 +189,17 @@ void prg_process_changed(struct prg_process *p, const struct prg_key *key)
     arm(p);
 }
 
-static void on_policies(const char *ns, void *ctx)
+void prg_process_replan(struct prg_process *p, const char *ns)
 {
-    struct prg_process *p = ctx;
     struct part *part;
     uint64_t now = prg_process_now_ms();
     each_part(part, p) if (part->part.replan) part->part.replan(ns, now, part->ctx);
     arm(p);
+}
+
+static void on_policies(const char *ns, void *ctx)
+{
+    prg_process_replan(ctx, ns);
 }
 
 void prg_process_work(struct prg_process *p, bool is_working)

@@ -64,8 +64,9 @@ void prg_process_listen(struct prg_process *process); // for signals
 void prg_process_start(struct prg_process *process);  // what runs on the event loop; loaded
 void prg_process_work(struct prg_process *process, bool is_working);
 void prg_process_changed(struct prg_process *process, const struct prg_key *key);
-void prg_process_turn(struct prg_process *process); // runs what is due, now
-void prg_process_wake(struct prg_process *process); // a turn soon: something happened
+void prg_process_replan(struct prg_process *process, const char *ns); // all objects there (NULL: everywhere) anew
+void prg_process_turn(struct prg_process *process);                   // runs what is due, now
+void prg_process_wake(struct prg_process *process);                   // a turn soon: something happened
 size_t prg_process_open_count(const struct prg_process *process);
 
 // Closes all handles; the driver closes its own.

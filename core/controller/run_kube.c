@@ -179,6 +179,15 @@ static void on_health(const char *path, enum prg_reflector_health health, const 
         prg_log(PRG_LOG_DEBUG, "reading", "path", path, NULL);
 }
 
+// What failed for want of the kind is planned at once.
+static void on_installed(const char *path, void *ctx)
+{
+    struct run *run = ctx;
+    prg_log(PRG_LOG_INFO, "the server has this kind now", "path", path, NULL);
+    if (run->process.is_started)
+        prg_process_replan(&run->process, NULL);
+}
+
 // ---- leading ----
 
 static bool may_write(void *ctx)
@@ -368,6 +377,7 @@ static int connect_all(struct run *run, struct prg_error *err)
         .may_write = may_write,
         .changed = on_changed,
         .synced = on_synced,
+        .installed = on_installed,
         .health = on_health,
         .ctx = run,
     };

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "controller/freshness.h"
+#include "controller/leftovers.h"
 #include "controller/workqueue.h"
 #include "object/meta.h"
 
@@ -293,6 +294,7 @@ static int plan(struct work *work, const struct prg_key *key, const cJSON *servi
     int rc = prg_planner_plan(loop->planner, &loop->store->reader, key, loop->wall_ns, 1, made, &work->err);
     if (rc != PRG_OK || made->error_code == PRG_POLICY)
         return rc;
+    prg_leftovers_add(&loop->store->reader, service, made);
     remember_objects(work, made);
     return prg_reconcile_add_plan(work->reconcile, &work->err);
 }

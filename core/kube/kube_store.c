@@ -12,8 +12,9 @@
 struct watch { // one reflector
     struct prg_kube_store *store;
     struct prg_reflector *reflector;
-    char *path;
+    char *path, *api_version;
     bool is_counted; // as synced
+    bool is_missing;
     bool may_be_denied;
 };
 
@@ -192,6 +193,14 @@ static void on_health(enum prg_reflector_health health, const struct prg_error *
         s->options.health(watch->path, health, err, s->options.ctx);
     if (health == PRG_REFLECTOR_DENIED && watch->may_be_denied)
         count_synced(watch);
+    if (health == PRG_REFLECTOR_MISSING)
+        watch->is_missing = true;
+    if (health != PRG_REFLECTOR_OK || !watch->is_missing)
+        return;
+    watch->is_missing = false;
+    prg_discovery_forget(s->discovery, watch->api_version);
+    if (s->has_told_sync && s->options.installed)
+        s->options.installed(watch->path, s->options.ctx);
 }
 
 static bool concerns(const char *manager)
@@ -214,6 +223,7 @@ static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of,
     prg_auto_strbuf selector = PRG_STRBUF_INIT;
     prg_object_kind_set_mark(kept, concerns, mark);
     watch->store = s;
+    watch->api_version = prg_xstrdup(prg_arena_printf(&arena, "%s%s%s", of->group, *of->group ? "/" : "", of->version));
     watch->path = prg_xstrdup(prg_path_of(&arena, &resource, ns, NULL, NULL));
     // Who is let into some namespaces only may not read what lies outside of them, and does without.
     watch->may_be_denied = s->options.namespace_count && !ns;
@@ -310,6 +320,7 @@ static void kube_free(struct prg_store *store)
         struct watch *watch = s->watches.items[i];
         prg_reflector_free(watch->reflector);
         free(watch->path);
+        free(watch->api_version);
         free(watch);
     }
     prg_vec_release(&s->watches);

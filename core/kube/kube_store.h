@@ -32,7 +32,8 @@ struct prg_kube_store_options {    // texts are copied
     bool (*may_write)(void *ctx); // NULL: always
     // An object appeared, changed or vanished after the first reading. Must not write.
     prg_store_watch_fn changed;
-    void (*synced)(void *ctx); // everything was read once; comes once
+    void (*synced)(void *ctx);                      // everything was read once; comes once
+    void (*installed)(const char *path, void *ctx); // a kind that was missing is there now, and read
     // Something is wrong with reading (err), or well again (NULL). path: of the collection.
     void (*health)(const char *path, enum prg_reflector_health health, const struct prg_error *err, void *ctx);
     void *ctx;

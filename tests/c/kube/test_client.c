@@ -569,6 +569,184 @@ static void a_kind_that_is_gone_has_nothing_to_delete(void **state)
     assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
 }
 
+// ---- create, patch, prepare ----
+
+static void create(struct fixture *f)
+{
+    memset(&f->outcome, 0, sizeof(f->outcome));
+    prg_client_create(f->client, json_of(&f->arena, DEPLOYMENT), on_written, &f->outcome);
+    answer_discovery(f);
+}
+
+static struct prg_call *expect_post(struct fixture *f)
+{
+    return script_expect(&f->script, "POST", "/apis/apps/v1/namespaces/n/deployments", "fieldManager=perigee");
+}
+
+static void a_create_is_posted_to_the_collection_without_a_status(void **state)
+{
+    struct fixture *f = *state;
+    create(f);
+    struct prg_call *call = expect_post(f);
+    assert_null(strstr(call->request.path, "deployments/d"));
+    assert_null(prg_json_get(body_of(f, call), "status"));
+    script_answer(&f->script, call, 201, "{'metadata':{'name':'d','resourceVersion':'7'}}");
+    assert_int_equal(f->outcome.result, PRG_WRITE_CREATED);
+}
+
+static void one_that_is_there_already_is_left_as_it_is(void **state)
+{
+    struct fixture *f = *state;
+    create(f);
+    script_answer(&f->script, expect_post(f), 409,
+                  "{'kind':'Status','status':'Failure','reason':'AlreadyExists','message':'deployments d already "
+                  "exists','code':409}");
+    assert_int_equal(f->outcome.count, 1);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+}
+
+#define STORED                                                                                                         \
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d','namespace':'n','uid':'u','resourceVersion':"  \
+    "'5','annotations':{'a':'1'}}}"
+
+static void a_patch_is_tied_to_what_was_read_and_not_sent_when_it_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const cJSON *stored = json_of(&f->arena, STORED);
+    prg_client_patch(f->client, stored, json_of(&f->arena, "{'metadata':{'annotations':{'a':'1','b':null}}}"),
+                     on_written, &f->outcome);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+    memset(&f->outcome, 0, sizeof(f->outcome));
+    prg_client_patch(f->client, stored, json_of(&f->arena, "{'metadata':{'annotations':{'a':'2'}}}"), on_written,
+                     &f->outcome);
+    answer_discovery(f);
+    struct prg_call *call = expect_patch(f, "fieldManager=perigee");
+    assert_string_equal(call->request.content_type, "application/merge-patch+json");
+    const cJSON *metadata = prg_json_get(body_of(f, call), "metadata");
+    assert_string_equal(prg_json_get_text(metadata, "uid"), "u");
+    assert_string_equal(prg_json_get_text(metadata, "resourceVersion"), "5");
+    script_answer(&f->script, call, 409, "{'kind':'Status','reason':'Conflict','message':'changed','code':409}");
+    assert_int_equal(f->outcome.result, PRG_WRITE_FAILED);
+    assert_int_equal(f->outcome.retry, PRG_RETRY_SOON);
+}
+
+static void begin_marked(struct fixture *f)
+{
+    memset(&f->outcome, 0, sizeof(f->outcome));
+    prg_client_apply_marked(f->client, json_of(&f->arena, DEPLOYMENT), json_of(&f->arena, STORED), 1, on_written,
+                            &f->outcome);
+    answer_discovery(f);
+}
+
+#define LIVE                                                                                                           \
+    "{'metadata':{'resourceVersion':'9','managedFields':[{'manager':'manager','operation':'Update','apiVersion':"      \
+    "'apps/v1','fieldsV1':{'f:spec':{'f:paused':{}}}}]}}"
+
+static void fields_of_an_old_controller_are_taken_over_before_the_apply(void **state)
+{
+    struct fixture *f = *state;
+    begin_marked(f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/apps/v1/namespaces/n/deployments/d", NULL), 200,
+                  LIVE);
+    struct prg_call *call = expect_patch(f, NULL);
+    assert_string_equal(call->request.content_type, "application/json-patch+json");
+    const cJSON *steps = body_of(f, call);
+    assert_string_equal(prg_json_get_text(prg_json_item(steps, 0), "path"), "/metadata/managedFields");
+    assert_string_equal(prg_json_get_text(prg_json_item(prg_json_get(prg_json_item(steps, 0), "value"), 0), "manager"),
+                        "perigee");
+    assert_string_equal(prg_json_get_text(prg_json_item(steps, 1), "value"), "9");
+    script_answer(&f->script, call, 200, "{'metadata':{'resourceVersion':'10'}}");
+    call = expect_patch(f, "force=false");
+    assert_string_equal(call->request.content_type, "application/apply-patch+yaml");
+    script_answer(&f->script, call, 200, "{'metadata':{'resourceVersion':'11'}}");
+    assert_int_equal(f->outcome.count, 1);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UPDATED);
+}
+
+static void an_object_that_changes_while_it_is_taken_over_is_tried_again_later(void **state)
+{
+    struct fixture *f = *state;
+    begin_marked(f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/apps/v1/namespaces/n/deployments/d", NULL), 200,
+                  LIVE);
+    script_answer(&f->script, expect_patch(f, NULL), 409,
+                  "{'kind':'Status','reason':'Conflict','message':'changed','code':409}");
+    assert_int_equal(f->outcome.result, PRG_WRITE_FAILED);
+    assert_int_equal(f->outcome.retry, PRG_RETRY_SOON);
+}
+
+static void an_object_that_is_gone_meanwhile_is_simply_applied(void **state)
+{
+    struct fixture *f = *state;
+    begin_marked(f);
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/apps/v1/namespaces/n/deployments/d", NULL), 404,
+                  "{'kind':'Status','reason':'NotFound','message':'gone','code':404}");
+    script_answer(&f->script, expect_patch(f, "force=false"), 201, "{'metadata':{'resourceVersion':'1'}}");
+    assert_int_equal(f->outcome.result, PRG_WRITE_CREATED);
+}
+
+static void who_does_not_lead_takes_nothing_over(void **state)
+{
+    struct fixture *f = *state;
+    begin_marked(f);
+    f->is_leader = false;
+    script_answer(&f->script, script_expect(&f->script, "GET", "/apis/apps/v1/namespaces/n/deployments/d", NULL), 200,
+                  LIVE);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_FAILED);
+    script_expect_none(&f->script);
+}
+
+static void writes_are_cancelled_by_who_asked(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome other = {0};
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &f->outcome);
+    prg_client_create(f->client, json_of(&f->arena, DEPLOYMENT), on_written, &other);
+    prg_client_cancel(f->client, &f->outcome);
+    assert_int_equal(prg_client_open(f->client), 1);
+    answer_discovery(f);
+    script_answer(&f->script, expect_post(f), 201, "{'metadata':{'resourceVersion':'7'}}");
+    assert_int_equal(f->outcome.count, 0);
+    assert_int_equal(other.count, 1);
+}
+
+static void another_policy_revision_alone_is_not_applied(void **state)
+{
+    struct fixture *f = *state;
+    cJSON *intent = json_of(&f->arena, DEPLOYMENT);
+    cJSON *annotations = prg_json_ensure_object(&f->arena, prg_json_get(intent, "metadata"), "annotations");
+    prg_json_set_string(&f->arena, annotations, "perigee.dev/policy-revision", "one");
+    apply(f, intent, NULL);
+    answer_discovery(f);
+    static const char answer[] =
+        "{'metadata':{'name':'d','namespace':'n','uid':'u','resourceVersion':'1','generation':1"
+        ",'labels':{'a':'b'},'annotations':{'perigee.dev/policy-revision':'one'}}}";
+    script_answer(&f->script, expect_patch(f, NULL), 201, answer);
+    prg_json_set_string(&f->arena, annotations, "perigee.dev/policy-revision", "two");
+    apply(f, intent, json_of(&f->arena, answer));
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+    script_expect_none(&f->script);
+}
+
+static void a_version_that_others_moved_on_is_no_change_of_ours(void **state)
+{
+    struct fixture *f = *state;
+    const cJSON *stored =
+        json_of(&f->arena, "{'metadata':{'name':'d','namespace':'n','uid':'u','resourceVersion':'3','generation':2,"
+                           "'labels':{'a':'b','more':'x'}}}");
+    apply(f, json_of(&f->arena, DEPLOYMENT), stored);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, NULL), 200,
+                  "{'metadata':{'name':'d','uid':'u','resourceVersion':'4','generation':2}}");
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+    apply(f, json_of(&f->arena, DEPLOYMENT), stored);
+    prg_timers_advance(f->timers, 0);
+    assert_int_equal(f->outcome.result, PRG_WRITE_UNCHANGED);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -594,6 +772,16 @@ int main(void)
         TEST(a_status_is_written_for_the_version_that_was_read),
         TEST(a_deletion_names_the_object_that_it_means),
         TEST(a_kind_that_is_gone_has_nothing_to_delete),
+        TEST(a_create_is_posted_to_the_collection_without_a_status),
+        TEST(one_that_is_there_already_is_left_as_it_is),
+        TEST(a_patch_is_tied_to_what_was_read_and_not_sent_when_it_changes_nothing),
+        TEST(fields_of_an_old_controller_are_taken_over_before_the_apply),
+        TEST(an_object_that_changes_while_it_is_taken_over_is_tried_again_later),
+        TEST(an_object_that_is_gone_meanwhile_is_simply_applied),
+        TEST(who_does_not_lead_takes_nothing_over),
+        TEST(writes_are_cancelled_by_who_asked),
+        TEST(another_policy_revision_alone_is_not_applied),
+        TEST(a_version_that_others_moved_on_is_no_change_of_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_kube_store.c: an API server as a store, against answers given by hand.
+#include "kube/kube_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "object/meta.h"
+#include "script.h"
+
+struct fixture {
+    struct script script;
+    struct prg_timers *timers;
+    struct prg_kube_store *kube;
+    struct prg_store *store;
+    struct prg_arena arena;
+    struct prg_strbuf log; // what was told, "changed KEY;" …
+    unsigned synced, installed;
+    enum prg_write_result result;
+    unsigned written;
+};
+
+static void on_changed(const struct prg_key *key, void *ctx)
+{
+    struct fixture *f = ctx;
+    prg_strbuf_printf(&f->log, "changed %s;", prg_key_text(&f->arena, key));
+}
+
+static void on_synced(void *ctx)
+{
+    ((struct fixture *)ctx)->synced++;
+}
+
+static void on_installed(const char *path, void *ctx)
+{
+    struct fixture *f = ctx;
+    f->installed++;
+    prg_strbuf_printf(&f->log, "installed %s;", path);
+}
+
+static void on_written(const struct prg_write_outcome *outcome, void *ctx)
+{
+    struct fixture *f = ctx;
+    f->result = outcome->result;
+    f->written++;
+}
+
+static void open_store(struct fixture *f, const char *const *namespaces, size_t count)
+{
+    struct prg_kube_store_options options = {.namespaces = namespaces,
+                                             .namespace_count = count,
+                                             .changed = on_changed,
+                                             .synced = on_synced,
+                                             .installed = on_installed,
+                                             .ctx = f};
+    f->kube = prg_kube_store_new(&f->script.transport, f->timers, &options);
+    f->store = prg_kube_store_base(f->kube);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    script_init(&f->script);
+    f->timers = prg_timers_new_manual(1000, 0);
+    prg_strbuf_init(&f->log);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    prg_store_free(f->store);
+    script_expect_none(&f->script);
+    script_release(&f->script);
+    prg_timers_free(f->timers);
+    prg_strbuf_release(&f->log);
+    prg_arena_release(&f->arena);
+    free(f);
+    return 0;
+}
+
+static const struct prg_kube_watch widgets = {
+    .group = "example.com", .version = "v1", .kind = "Widget", .plural = "widgets", .is_namespaced = true};
+static const struct prg_kube_watch maps = {
+    .group = "", .version = "v1", .kind = "ConfigMap", .plural = "configmaps", .is_namespaced = true};
+
+// The oldest open call to this collection: watches of others stay open beside it.
+static struct prg_call *open_call(struct fixture *f, const char *path)
+{
+    struct prg_call *call = f->script.calls;
+    size_t length = strlen(path);
+    while (call && (strncmp(call->request.path, path, length) != 0 || call->request.path[length] != '?'))
+        call = call->next;
+    assert_non_null(call);
+    return call;
+}
+
+// A first list that is streamed: objects, then the bookmark that ends it.
+static void send_list(struct fixture *f, const char *path, const char *events, const char *version)
+{
+    struct prg_call *call = open_call(f, path);
+    assert_non_null(strstr(call->request.path, "sendInitialEvents=true"));
+    script_data(call, events, 0);
+    script_data(call,
+                prg_arena_printf(&f->arena,
+                                 "{'type':'BOOKMARK','object':{'metadata':{'resourceVersion':'%s','annotations':{"
+                                 "'k8s.io/initial-events-end':'true'}}}}\n",
+                                 version),
+                0);
+}
+
+#define WIDGET(ns, name, version)                                                                                      \
+    "{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'" name "','namespace':'" ns "','uid':'u-" name \
+    "','resourceVersion':'" version "'},'spec':{'size':1}}"
+#define ADDED(object) "{'type':'ADDED','object':" object "}\n"
+
+static void count(const cJSON *object, void *ctx)
+{
+    (void)object;
+    ++*(size_t *)ctx;
+}
+
+static void what_the_server_has_is_read_and_told_from_then_on(void **state)
+{
+    struct fixture *f = *state;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &widgets);
+    prg_kube_store_start(f->kube);
+    assert_false(prg_kube_store_is_synced(f->kube));
+    send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    assert_int_equal(f->synced, 1);
+    assert_string_equal(f->log.text ? f->log.text : "", ""); // the first reading is told as a whole
+    size_t found = 0;
+    f->store->reader.list(&f->store->reader, "example.com", "Widget", NULL, count, &found);
+    assert_int_equal(found, 1);
+    struct prg_call *watch = open_call(f, "/apis/example.com/v1/widgets");
+    script_data(watch, ADDED(WIDGET("a", "y", "6")), 0);
+    assert_string_equal(f->log.text, "changed example.com/Widget a/y;");
+    assert_non_null(prg_reader_get(&f->store->reader, "example.com", "Widget", "a", "y"));
+}
+
+static void only_some_namespaces_are_read_and_what_lies_outside_may_be_denied(void **state)
+{
+    static const char *const namespaces[] = {"a", "b"};
+    struct fixture *f = *state;
+    struct prg_kube_watch outside = {.group = "example.com", .version = "v1", .kind = "Frame", .plural = "frames"};
+    open_store(f, namespaces, 2);
+    prg_kube_store_watch(f->kube, &widgets);
+    prg_kube_store_watch(f->kube, &outside);
+    prg_kube_store_start(f->kube);
+    send_list(f, "/apis/example.com/v1/namespaces/a/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    send_list(f, "/apis/example.com/v1/namespaces/b/widgets", ADDED(WIDGET("b", "x", "4")), "5");
+    assert_int_equal(f->synced, 0);
+    struct prg_call *call = open_call(f, "/apis/example.com/v1/frames");
+    script_answer(&f->script, call, 403, "{'kind':'Status','reason':'Forbidden','message':'no','code':403}");
+    if (!f->synced) { // it may be asked again without the stream
+        call = open_call(f, "/apis/example.com/v1/frames");
+        script_answer(&f->script, call, 403, "{'kind':'Status','reason':'Forbidden','message':'no','code':403}");
+    }
+    assert_int_equal(f->synced, 1);
+    size_t found = 0;
+    f->store->reader.list(&f->store->reader, "example.com", "Widget", NULL, count, &found);
+    assert_int_equal(found, 2);
+}
+
+static void metadata_alone_stands_in_for_what_is_not_kept_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_kube_watch one = maps, all = maps;
+    one.ns = "k";
+    one.name = "settings";
+    all.is_metadata_only = true;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &all);
+    prg_kube_store_watch(f->kube, &one);
+    prg_kube_store_start(f->kube);
+    struct prg_call *call = open_call(f, "/api/v1/configmaps");
+    assert_non_null(strstr(call->request.accept, "PartialObjectMetadata"));
+    send_list(f, "/api/v1/configmaps",
+              ADDED("{'apiVersion':'meta.k8s.io/v1','kind':'PartialObjectMetadata','metadata':{'name':'settings',"
+                    "'namespace':'k','resourceVersion':'1'}}")
+                  ADDED("{'apiVersion':'meta.k8s.io/v1','kind':'PartialObjectMetadata','metadata':{'name':'other',"
+                        "'namespace':'k','resourceVersion':'2'}}"),
+              "5");
+    send_list(f, "/api/v1/namespaces/k/configmaps",
+              ADDED("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'k',"
+                    "'resourceVersion':'1'},'data':{'a':'b'}}"),
+              "5");
+    const struct prg_reader *reader = &f->store->reader;
+    assert_non_null(prg_json_get(prg_reader_get(reader, "", "ConfigMap", "k", "settings"), "data"));
+    const cJSON *other = prg_reader_get(reader, "", "ConfigMap", "k", "other");
+    assert_string_equal(prg_json_get_text(other, "kind"), "ConfigMap");
+    assert_null(prg_json_get(other, "data"));
+}
+
+static void a_kind_that_is_missing_is_taken_up_when_it_is_installed(void **state)
+{
+    static const char missing[] = "{'kind':'Status','reason':'NotFound','message':'no','code':404}";
+    struct fixture *f = *state;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &widgets);
+    prg_kube_store_start(f->kube);
+    while (!f->synced)
+        script_answer(&f->script, open_call(f, "/apis/example.com/v1/widgets"), 404, missing);
+    assert_true(prg_kube_store_is_synced(f->kube));
+    for (int i = 0; i < 100 && !script_open(&f->script); i++)
+        prg_timers_advance(f->timers, 1000);
+    send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    assert_int_equal(f->installed, 1);
+    assert_non_null(strstr(f->log.text, "installed /apis/example.com/v1/widgets;"));
+}
+
+static void writes_go_to_the_server_and_call_back(void **state)
+{
+    struct fixture *f = *state;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &widgets);
+    prg_kube_store_start(f->kube);
+    send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    const cJSON *stored = prg_reader_get(&f->store->reader, "example.com", "Widget", "a", "x");
+    struct prg_write_request remove = {.kind = PRG_WRITE_DELETE, .stored = stored};
+    struct prg_write_request status = {
+        .kind = PRG_WRITE_STATUS, .stored = stored, .object = json_of(&f->arena, "{'ready':true}")};
+    prg_store_write(f->store, &status, on_written, f);
+    prg_store_write(f->store, &remove, on_written, f);
+    assert_int_equal(prg_store_deliver(f->store), 0);
+    struct prg_call *call = f->script.calls;
+    while (call && strcmp(call->request.path, "/apis/example.com/v1") != 0)
+        call = call->next;
+    assert_non_null(call);
+    script_answer(&f->script, call, 200,
+                  "{'kind':'APIResourceList','resources':[{'name':'widgets','kind':'Widget','namespaced':true}]}");
+    prg_timers_advance(f->timers, 0);
+    for (call = f->script.calls; call && strcmp(call->request.method, "PATCH") != 0;)
+        call = call->next;
+    assert_non_null(call);
+    assert_non_null(strstr(call->request.path, "/namespaces/a/widgets/x/status"));
+    script_answer(&f->script, call, 200, WIDGET("a", "x", "9"));
+    assert_int_equal(f->written, 1);
+    assert_int_equal(f->result, PRG_WRITE_UPDATED);
+    prg_store_cancel(f->store, f); // the deletion is not told any more
+    assert_int_equal(f->written, 1);
+    struct prg_kube_store_counts counts;
+    prg_kube_store_count(f->kube, &counts);
+    assert_int_equal(counts.objects, 1);
+    assert_int_equal(counts.open_writes, 0);
+}
+
+static void an_event_is_about_what_is_there(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_store_event event = {"Normal", "Tried", "it"};
+    struct prg_key key = {"example.com", "Widget", "a", "x"}, gone = {"example.com", "Widget", "a", "gone"};
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &widgets);
+    prg_kube_store_start(f->kube);
+    send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    struct prg_kube_store_counts counts;
+    assert_int_equal(f->store->ops->record_event(f->store, &gone, &event, 0, NULL), PRG_OK);
+    prg_kube_store_count(f->kube, &counts);
+    assert_int_equal(counts.events_waiting, 0);
+    assert_int_equal(f->store->ops->record_event(f->store, &key, &event, 0, NULL), PRG_OK);
+    prg_kube_store_count(f->kube, &counts);
+    assert_int_equal(counts.events_waiting, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_the_server_has_is_read_and_told_from_then_on),
+        TEST(only_some_namespaces_are_read_and_what_lies_outside_may_be_denied),
+        TEST(metadata_alone_stands_in_for_what_is_not_kept_whole),
+        TEST(a_kind_that_is_missing_is_taken_up_when_it_is_installed),
+        TEST(writes_go_to_the_server_and_call_back),
+        TEST(an_event_is_about_what_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
