@@ -80,7 +80,7 @@ local function with_version(image, version, mended)
   if not repository then
     return image .. ":" .. version
   end
-  return repository .. (mended and ":" .. version or expand(":" .. version, tag))
+  return repository .. (mended and ":" .. version or expand(":" .. version, tag or ":"))
 end
 
 ---@param gpus {resource: string, count: string}[]

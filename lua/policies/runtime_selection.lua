@@ -8,7 +8,7 @@ local explain, json = perigee.explain, perigee.json
 
 ---@param candidate perigee.Candidate
 ---@param request perigee.RuntimeRequest
----@param spec perigee.View
+---@param spec k8s.ServingRuntimeSpec
 ---@return boolean fits
 ---@return string? reason
 ---@return string? code
@@ -29,7 +29,7 @@ local function check_format(candidate, request, spec)
 end
 
 ---@param request perigee.RuntimeRequest
----@param spec perigee.View
+---@param spec k8s.ServingRuntimeSpec
 ---@return boolean fits
 ---@return string? reason
 ---@return string? code

@@ -12,14 +12,17 @@ local labels, shipped = perigee.labels, perigee.shipped.il_stage
 
 --- Weekday (1 Monday) and hours since midnight of an RFC 3339 time, moved by some hours.
 local function local_time(now, offset)
-  local year, month, day, hour, minute = now:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+)")
-  local y, m = math.tointeger(year), math.tointeger(month)
+  local numbers = {}
+  for digits in now:gmatch("%d+") do
+    numbers[#numbers + 1] = math.tointeger(digits)
+  end
+  local y, m, day, hour, minute = table.unpack(numbers, 1, 5)
   if m <= 2 then
     y, m = y - 1, m + 12
   end
   local leap = y // 4 - y // 100 + y // 400
-  local days = 365 * y + leap + (153 * (m - 3) + 2) // 5 + math.tointeger(day)
-  local hours = days * 24 + math.tointeger(hour) + math.tointeger(minute) / 60 + offset
+  local days = 365 * y + leap + (153 * (m - 3) + 2) // 5 + day
+  local hours = days * 24 + hour + minute / 60 + offset
   return (hours // 24 + 1) % 7 // 1 + 1, hours % 24
 end
 

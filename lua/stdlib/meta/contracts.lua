@@ -158,14 +158,41 @@ error("this file declares types for editors and is not run")
 ---@field transit? fun(input: perigee.StageInput): perigee.StageDecision?
 ---@field report? fun(input: perigee.StageInput, report: perigee.StageReport): boolean?, string?
 
+---@class perigee.ShippedRuntimeSelection
+---@field accept fun(candidate: perigee.Candidate, request: perigee.RuntimeRequest): boolean, string?, string?
+---@field before fun(a: perigee.Candidate, b: perigee.Candidate, request: perigee.RuntimeRequest): boolean
+
+---@class perigee.ShippedAnnotationFilter
+---@field keep fun(key: string, value: string, layer: string, service: k8s.InferenceService): boolean?, string?
+
+---@class perigee.ShippedLabelPriority
+---@field layers fun(part: "labels"|"annotations", target: "head"|"worker"): string[]
+
+---@class perigee.ShippedContainerMerge
+---@field args fun(runtime: string[]?, service: string[]?, container: string): string[]?
+---@field env fun(name: string, runtime: k8s.EnvVar?, service: k8s.EnvVar?, container: string): table?
+
+---@class perigee.ShippedImage
+---@field tag fun(image: string, request: perigee.ImageRequest): string?
+
+---@class perigee.ShippedMultiNode
+---@field topology fun(request: perigee.TopologyRequest): perigee.Topology?, string?
+
+---@class perigee.ShippedObjectPatch
+---@field patch fun(object: k8s.Object, service: k8s.InferenceService): table?
+
+---@class perigee.ShippedIlStage
+---@field transit fun(input: perigee.StageInput): perigee.StageDecision?
+---@field report fun(input: perigee.StageInput, report: perigee.StageReport): boolean?, string?
+
 --- The shipped policies, to be called by files that change a part of them.
 ---@class perigee.shipped
----@field annotation_filter perigee.AnnotationFilterPolicy
----@field container_merge perigee.ContainerMergePolicy
----@field il_stage perigee.IlStagePolicy
----@field image perigee.ImagePolicy
----@field label_priority perigee.LabelPriorityPolicy
----@field multi_node perigee.MultiNodePolicy
----@field object_patch perigee.ObjectPatchPolicy
----@field runtime_selection perigee.RuntimeSelectionPolicy
+---@field annotation_filter perigee.ShippedAnnotationFilter
+---@field container_merge perigee.ShippedContainerMerge
+---@field il_stage perigee.ShippedIlStage
+---@field image perigee.ShippedImage
+---@field label_priority perigee.ShippedLabelPriority
+---@field multi_node perigee.ShippedMultiNode
+---@field object_patch perigee.ShippedObjectPatch
+---@field runtime_selection perigee.ShippedRuntimeSelection
 ---@field [string] any files that `use` can switch to
