@@ -234,8 +234,11 @@ static void on_lease_problem(const struct prg_error *err, void *ctx)
     prg_process_log_error("the lease cannot be had", err);
 }
 
+// Where the replicas meet: the namespace of their own pods, so that leave to write there is all they need.
 static const char *lease_namespace(const struct run *run)
 {
+    if (run->self)
+        return run->self->ns;
     return prg_kube_is_in_cluster(NULL) && strcmp(run->config.source, "in-cluster") == 0
                ? run->config.ns
                : run->process.options->config_namespace;
