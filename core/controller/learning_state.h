@@ -44,6 +44,7 @@ struct learning_subject { // a job or a Dataset
     uint64_t recorded;             // digest of the entry that the store has, 0: none
     uint64_t unrecorded;           // digest of the entry that the store refused: not tried again, 0: none
     unsigned record_tries;
+    bool is_gone_told;          // nodes were told that the job is gone
     struct learning_turn *turn; // under way, or NULL
 };
 

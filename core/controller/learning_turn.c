@@ -544,7 +544,9 @@ static bool begin_gone(struct learning_subject *subject)
         tell_dataset_gone(subject);
         return true;
     }
-    tell_job_gone(subject);
+    if (!subject->is_gone_told) // once: the link would send it again to nodes that have read it
+        tell_job_gone(subject);
+    subject->is_gone_told = true;
     if (subject->entry.name && edge->waiting_deletions &&
         edge->waiting_deletions(subject->ns, subject->name, edge->ctx) > 0) {
         subject->failures = subject->conflicts = 0;
@@ -564,6 +566,7 @@ static bool tell_stored(struct learning_subject *subject, const cJSON *object)
         edge->tell_dataset(reader, object, PRG_CHANGE_STORED, edge->ctx);
         remember_last(subject, object);
     } else if (!subject->is_dataset && edge->tell_job) {
+        subject->is_gone_told = false;
         if (subject->entry.name && strcmp(subject->entry.uid, prg_meta_uid(object)) != 0) { // made anew
             tell_job_gone(subject);
             forget_last(subject);

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning jobs on a real control plane with Sedna's kinds: from a job to the second deployed model, the edge played
-through the API; the controller killed at every step; reports that race with its writes."""
+"""Learning jobs on a real control plane with Sedna's kinds: from a job to the second deployed model, with the edge
+played through the API and with a simulated Local Controller over real sockets; the controller killed at every step, the
+edge node disconnected at every step; reports that race with its writes."""
 import json
+import os
+import shutil
 import signal
+import sys
+import tempfile
 import time
+import urllib.request
 
 from controlled import Controller, ControlledCase
-from lab import Refused
+from lab import Refused, free_ports
+from support import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "edge"))
+from local_controller import LocalController  # noqa: E402
 
 SEDNA = "sedna.io/v1alpha1"
 WORKER = "incrementallearningjob.sedna.io/worker-type"
@@ -215,3 +225,140 @@ class Rounds(LearningCase):
         self.api.delete(job)
         self.eventually(lambda: self.api.read(job) is None, 30)
         self.eventually(lambda: not self.pods(), 60)
+
+
+class Edge(LearningCase):
+    """A Local Controller on the node; its workers post to it what they made."""
+
+    def setUp(self):
+        super().setUp()
+        self.port = free_ports(1)[0]
+        self.ARGS = ("--controllers", "learning", "--edge-listen", f"127.0.0.1:{self.port}", "--leader-elect", "false")
+        self.root = tempfile.mkdtemp(prefix="edge-", dir=self.folder)
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        for name, text in (("data/train.txt", ""), ("models/served", "old"), ("models/base", "base")):
+            self.write(name, text)
+        self.samples, self.local, self.posted, self.configured = 0, None, set(), ""
+
+    def write(self, name, text, mode="w"):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, mode) as f:
+            f.write(text)
+
+    def read(self, name):
+        try:
+            with open(os.path.join(self.root, name)) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
+
+    def connect(self):
+        self.local = LocalController(f"127.0.0.1:{self.port}", NODE, self.root).start()
+        self.addCleanup(self.local.stop)
+
+    def post(self, kind, status, results):
+        name = f"{kind}-worker-aaaaa"
+        body = {"name": name, "namespace": self.ns, "ownerName": "helmet", "ownerKind": "incrementallearningjob",
+                "ownerInfo": None, "kind": kind, "status": status, "results": results}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.local.port}/sedna/workers/{name}/info", json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            self.assertEqual(json.load(answer)["Status"], 200)
+
+    def work(self, job):
+        """What the workers do now, each once, when the node knows of the job."""
+        history = self.history(job)
+        state = history[-1] if history else ""
+        if state not in ("Train Running", "Eval Running", "Deploy Running") or (self.ns, "helmet") not in self.local.jobs:
+            return
+        kind = state.split()[0].lower()
+        if kind == "deploy":
+            hot = f"var/lib/sedna/model-hot-update/{self.ns}/incrementallearningjob/helmet/model_config.json"
+            text = self.read(hot)
+            if text in ("", self.configured):
+                return
+            self.configured = text
+            self.post("deploy", "completed", None)
+        else:
+            new = [p["metadata"]["name"] for p in self.pods(kind) if p["metadata"]["name"] not in self.posted]
+            if not new:
+                return
+            self.posted.update(new)
+            url = f"/output/train/{len(self.pods('train'))}/model.ckpt"
+            self.write(url[1:], f"model {len(self.pods('train'))}")
+            trained = {"format": "ckpt", "url": url, "metrics": {"precision": [0.9]}}
+            served = {"format": "ckpt", "url": "/models/served", "metrics": {"precision": [0.7]}}
+            self.post(kind, "completed", [trained] if kind == "train" else [trained, served])
+        self.eventually(lambda: self.history(job)[len(history):], 60, f"a report about {state} to arrive; log:\n{self.tail()}")
+        if kind != "deploy":
+            self.end_pods(kind)
+
+    def until(self, job, condition, meanwhile=lambda: None, deadline=120):
+        def look():
+            self.assertIsNone(self.local.crashed)
+            self.assertEqual(self.local.hazards, [])
+            self.work(job)
+            meanwhile()
+            return condition()
+        self.eventually(look, deadline, f"the edge to do its part; the job is at {self.history(job)[-3:]}; log:\n{self.tail()}")
+
+    def two_rounds(self, hot, meanwhile=lambda: None):
+        os.makedirs(os.path.join(self.root, f"var/lib/sedna/model-hot-update/{self.ns}/incrementallearningjob/helmet"))
+        job = self.make(hot)
+        self.start()
+        self.connect()
+        for number in (1, 2):
+            self.write("data/train.txt", "".join(f"sample {self.samples + i}\n" for i in range(20)), "a")
+            self.samples += 20
+            self.until(job, lambda: self.history(job).count("Deploy Completed") == number
+                       and self.history(job)[-1] == "Train Waiting", meanwhile)
+            self.assertEqual(self.read("models/served"), f"model {number}")
+        self.check_end(job, hot, 2)
+        samples = self.api.read(self.sedna("Dataset", "photos", {}))["status"]["numberOfSamples"]
+        self.assertEqual(samples, 40)
+        return job
+
+    def test_two_rounds_with_a_restart_of_inference(self):
+        job = self.two_rounds(False)
+        self.assertEqual(self.history(job), ROUND[False] * 2 + ["Train Waiting"])
+        self.assertEqual(self.controller.stop(), 0)
+
+    def test_two_rounds_with_hot_update(self):
+        job = self.two_rounds(True)
+        self.assertEqual(self.history(job), ROUND[True] * 2 + ["Train Waiting"])
+
+    def at_each_state(self, act):
+        """Acts once in each state in which the job waits, when nothing is on its way from the node."""
+        seen = set()
+
+        def meanwhile():
+            history = self.history(self.job())
+            state = (len(history), history[-1] if history else "")
+            if state[1].endswith(("Waiting", "Running")) and state not in seen and not self.local.outbox:
+                seen.add(state)
+                act()
+        return meanwhile
+
+    def test_the_node_is_disconnected_at_every_step(self):
+        self.two_rounds(False, self.at_each_state(lambda: self.local.drop()))
+
+    def test_the_controller_is_killed_at_every_step(self):
+        def kill_and_start():
+            self.controller.stop(signal.SIGKILL)
+            self.controller.start()
+        self.two_rounds(True, self.at_each_state(kill_and_start))
+
+    def test_a_job_that_is_deleted_while_no_controller_runs_is_deleted_from_the_node(self):
+        job = self.make()
+        self.start()
+        self.connect()
+        self.eventually(lambda: (self.ns, "helmet") in self.local.jobs, 60)
+        kept = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "perigee-edge-helmet", "namespace": self.ns}}
+        self.assertIsNotNone(self.api.read(kept))
+        self.controller.stop(signal.SIGKILL)
+        self.api.delete(job)
+        self.api.delete(self.sedna("Dataset", "photos", {}))
+        self.controller.start()
+        self.eventually(lambda: (self.ns, "helmet") not in self.local.jobs, 90, f"the node to forget the job; log:\n{self.tail()}")
+        self.eventually(lambda: self.api.read(kept) is None, 30, "what was kept to go")
+        self.assertIsNone(self.local.crashed)

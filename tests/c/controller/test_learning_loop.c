@@ -725,9 +725,12 @@ static void the_ledger_outlives_the_job_until_its_nodes_know(void **state)
     run(w);
     assert_string_equal(w->told.text, "delete to edge1; ");
     assert_non_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
+    prg_learning_loop_delivered(w->loop, "ns", "helmet", w->now_ms); // one of several nodes
+    run(w);
     w->waiting_deletions = 0;
     prg_learning_loop_delivered(w->loop, "ns", "helmet", w->now_ms);
     run(w);
+    assert_string_equal(w->told.text, "delete to edge1; "); // not again
     assert_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
     assert_int_equal(prg_learning_loop_next_ms(w->loop, w->now_ms), -1);
 }
