@@ -10,6 +10,7 @@
 
 #include "catalog/manifest.h"
 #include "cli/commands.h"
+#include "cli/replaying.h"
 #include "explain/overlay.h"
 #include "explain/report.h"
 #include "object/meta.h"
@@ -29,10 +30,9 @@ struct session {
     struct prg_store *store;
     struct prg_overlay *overlay; // NULL: both sides have the same objects
     struct side sides[PRG_SIDE_COUNT];
+    struct prg_inputs inputs; // of the base
     struct prg_key *keys;
     size_t key_count, thread_count;
-    int64_t now_ns;
-    uint64_t seed;
     struct prg_gate gate;
 };
 
@@ -73,22 +73,30 @@ static int read_options(struct session *session, struct prg_error *err)
     return rc;
 }
 
-// Both sides start from --config. --policies and --compat are the new side's, unless --compat comes beside another
-// change: then it holds for both. --base and --base-compat are the base's.
+// Both sides start from --config, or from the recording. --policies and --compat are the new side's, unless --compat
+// comes beside another change: then it holds for both. --base and --base-compat are the base's.
 static int load_settings(struct session *session, struct prg_error *err)
 {
     const struct prg_cli_options *options = session->options;
     struct prg_cli_options base = *options;
+    struct prg_settings *of_base = &session->sides[PRG_SIDE_BASE].settings,
+                        *of_new = &session->sides[PRG_SIDE_NEW].settings;
     bool is_compat_alone =
         options->compat && !options->policies && !options->base && !options->with.count && !options->without.count;
     base.policies = options->base;
     if (options->base_compat)
         base.compat = options->base_compat;
+    else if (is_compat_alone && (options->config || options->replay))
+        base.compat = NULL;
     else if (is_compat_alone)
-        base.compat = options->config ? NULL : strcmp(options->compat, "fixed") == 0 ? "kserve" : "fixed";
-    int rc = prg_settings_load(&base, &session->sides[PRG_SIDE_BASE].settings, err);
+        base.compat = strcmp(options->compat, "fixed") == 0 ? "kserve" : "fixed";
+    int rc = prg_settings_load(&base, of_base, err);
     if (rc == PRG_OK)
-        rc = prg_settings_load(options, &session->sides[PRG_SIDE_NEW].settings, err);
+        rc = prg_settings_load(options, of_new, err);
+    if (rc == PRG_OK)
+        rc = prg_inputs_open(&base, session->store, NULL, of_base, &session->inputs, err);
+    if (rc == PRG_OK && options->replay && !options->compat && !options->config)
+        of_new->compat = of_base->compat;
     return rc;
 }
 
@@ -221,10 +229,25 @@ static void choose_threads(struct session *session)
         session->thread_count = THREADS_MAX;
 }
 
-static int make_planners(struct session *session, struct side *side, struct prg_error *err)
+static int load_first_set(struct session *session, enum prg_side side, struct prg_error *err)
 {
-    struct prg_policy_options policy = {.folder = side->settings.policies, .limits = side->settings.limits};
-    int rc = prg_policy_set_load(&policy, &side->sets[0], err);
+    struct side *s = &session->sides[side];
+    struct prg_policy_options policy = {.folder = s->settings.policies, .limits = s->settings.limits};
+    bool is_as_recorded = session->inputs.recorded.policies && !session->options->base &&
+                          !prg_inputs_has_own_policies(session->options, &s->settings);
+    if (side == PRG_SIDE_BASE) {
+        s->sets[0] = prg_policy_set_ref(session->inputs.policies);
+        return PRG_OK;
+    }
+    if (is_as_recorded)
+        return prg_policy_set_copy(session->inputs.policies, &s->settings.limits, &s->sets[0], err);
+    return prg_policy_set_load(&policy, &s->sets[0], err);
+}
+
+static int make_planners(struct session *session, enum prg_side number, struct prg_error *err)
+{
+    struct side *side = &session->sides[number];
+    int rc = load_first_set(session, number, err);
     for (size_t i = 1; rc == PRG_OK && i < session->thread_count; i++)
         rc = prg_policy_set_copy(side->sets[0], &side->settings.limits, &side->sets[i], err);
     for (size_t i = 0; rc == PRG_OK && i < session->thread_count; i++) {
@@ -240,11 +263,9 @@ static int open_session(struct session *session, struct prg_error *err)
 {
     int rc = read_options(session, err);
     if (rc == PRG_OK)
-        rc = prg_cli_clock_and_seed(session->options, &session->now_ns, &session->seed, err);
+        rc = prg_source_open(session->options, &session->arena, &session->store, err);
     if (rc == PRG_OK)
         rc = load_settings(session, err);
-    if (rc == PRG_OK)
-        rc = prg_source_open(session->options, &session->arena, &session->store, err);
     if (rc == PRG_OK)
         rc = open_overlay(session, err);
     if (rc == PRG_OK)
@@ -253,7 +274,7 @@ static int open_session(struct session *session, struct prg_error *err)
         return rc;
     choose_threads(session);
     for (int side = 0; rc == PRG_OK && side < PRG_SIDE_COUNT; side++)
-        rc = make_planners(session, &session->sides[side], err);
+        rc = make_planners(session, (enum prg_side)side, err);
     return rc;
 }
 
@@ -267,6 +288,7 @@ static void close_session(struct session *session)
         }
         prg_arena_release(&side->settings.arena);
     }
+    prg_inputs_close(&session->inputs);
     prg_overlay_free(session->overlay);
     prg_store_free(session->store);
     prg_arena_release(&session->arena);
@@ -288,8 +310,11 @@ static const char *describe(struct session *session, enum prg_side side)
     const struct side *s = &session->sides[side];
     const struct prg_cli_options *options = session->options;
     prg_auto_strbuf text = PRG_STRBUF_INIT;
-    prg_strbuf_printf(&text, "policies %s (revision %s), compat %s",
-                      s->settings.policies ? s->settings.policies : "shipped", prg_policy_set_revision(s->sets[0]),
+    const char *policies = s->settings.policies ? s->settings.policies : "shipped";
+    if (session->inputs.recorded.policies && !session->options->base &&
+        strcmp(prg_policy_set_revision(s->sets[0]), prg_policy_set_revision(session->inputs.policies)) == 0)
+        policies = "of the recording";
+    prg_strbuf_printf(&text, "policies %s (revision %s), compat %s", policies, prg_policy_set_revision(s->sets[0]),
                       s->settings.compat == &prg_compat_kserve ? "kserve" : "fixed");
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->with.count; i++)
         prg_strbuf_printf(&text, ", with %s", (const char *)options->with.items[i]);
@@ -331,8 +356,8 @@ static int compare(struct session *session, struct prg_fleet **ret, struct prg_e
                                  .stores = {base->store, new->store},
                                  .keys = session->keys,
                                  .key_count = session->key_count,
-                                 .now_ns = session->now_ns,
-                                 .seed = session->seed,
+                                 .now_ns = session->inputs.now_ns,
+                                 .seed = session->inputs.seed,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
     return prg_fleet_compare(&in, ret, err);
 }

@@ -14,13 +14,13 @@
 #include "cli/repl_line.h"
 #include "cli/replaying.h"
 #include "controller/planner.h"
-#include "controller/summary.h"
+#include "explain/report.h"
+#include "explain/why.h"
 #include "kube/snapshot.h"
 #include "object/meta.h"
 #include "policy/portable.h"
 #include "store/store_mem.h"
 #include "yaml/dump.h"
-#include "json/diff.h"
 
 static const char group[] = "serving.kserve.io";
 
@@ -180,17 +180,25 @@ static int list_services(struct repl *repl, struct prg_error *err)
     return PRG_OK;
 }
 
+// Of the flags, or of the decision that is open.
+static int read_clock(struct repl *repl, int64_t *ret_now_ns, uint64_t *ret_seed, struct prg_error *err)
+{
+    if (prg_cli_clock_and_seed(repl->options, ret_now_ns, ret_seed, err) != PRG_OK)
+        return err->code;
+    if (repl->decision.recorded.head) {
+        *ret_now_ns = repl->decision.now_ns;
+        *ret_seed = repl->decision.seed;
+    }
+    return PRG_OK;
+}
+
 static int plan_with(struct repl *repl, struct prg_planner *planner, const struct prg_key *key, struct prg_plan *plan,
                      struct prg_error *err)
 {
     int64_t now_ns;
     uint64_t seed;
-    if (prg_cli_clock_and_seed(repl->options, &now_ns, &seed, err) != PRG_OK)
+    if (read_clock(repl, &now_ns, &seed, err) != PRG_OK)
         return err->code;
-    if (repl->decision.recorded.head) {
-        now_ns = repl->decision.now_ns;
-        seed = repl->decision.seed;
-    }
     return prg_planner_plan(planner, repl->reader, key, now_ns, seed, plan, err);
 }
 
@@ -353,19 +361,45 @@ static int plan_subject(struct repl *repl, struct prg_plan *plan, struct prg_err
     return plan_with(repl, repl->planner, &repl->subject, plan, err);
 }
 
+// The first word of *text; *text goes behind it.
+static const char *take_word(struct prg_arena *arena, const char **text)
+{
+    *text += strspn(*text, " \t");
+    size_t length = strcspn(*text, " \t");
+    const char *word = prg_arena_strndup(arena, *text, length);
+    *text += length;
+    *text += strspn(*text, " \t");
+    return word;
+}
+
+static bool is_field(const char *text)
+{
+    return *text == '.' || *text == '[' || *text == '/';
+}
+
+// why [NAME] [FIELD]: the record that `perigee why` prints.
 static int run_why(struct repl *repl, const char *arguments, struct prg_error *err)
 {
     prg_auto_arena arena;
     prg_auto_strbuf out = PRG_STRBUF_INIT;
+    cJSON *document = NULL;
+    struct prg_why_input in = {.planner = repl->planner, .compat = repl->settings.compat, .store = repl->reader};
     prg_arena_init(&arena);
     struct prg_plan *plan = prg_plan_new(&arena);
-    if (*arguments && run_select(repl, arguments, err) != PRG_OK)
+    const char *name = is_field(arguments) ? "" : take_word(&arena, &arguments);
+    if (*name && run_select(repl, name, err) != PRG_OK)
         return err->code;
-    if (plan_subject(repl, plan, err) != PRG_OK)
+    if (plan_subject(repl, plan, err) != PRG_OK || read_clock(repl, &in.now_ns, &in.seed, err) != PRG_OK)
         return err->code;
-    prg_plan_explain(plan, false, &out);
-    if (plan->error)
-        prg_strbuf_printf(&out, "error: %s\n", plan->error);
+    in.subject = repl->subject;
+    if (!*arguments) {
+        prg_why_text(prg_why_document(&arena, &in, plan), &out);
+    } else {
+        int rc = prg_why_field(&arena, &in, plan, NULL, arguments, &document, err);
+        if (rc != PRG_OK)
+            return rc;
+        prg_why_field_text(document, &out);
+    }
     prg_cli_write(&out);
     return PRG_OK;
 }
@@ -390,17 +424,6 @@ static int run_plan(struct repl *repl, const char *arguments, struct prg_error *
 }
 
 // ---- calls ----
-
-// The first word of *text; *text goes behind it.
-static const char *take_word(struct prg_arena *arena, const char **text)
-{
-    *text += strspn(*text, " \t");
-    size_t length = strcspn(*text, " \t");
-    const char *word = prg_arena_strndup(arena, *text, length);
-    *text += length;
-    *text += strspn(*text, " \t");
-    return word;
-}
 
 static int run_call(struct repl *repl, const char *arguments, struct prg_error *err)
 {
@@ -526,117 +549,64 @@ static int run_edit(struct repl *repl, const char *arguments, struct prg_error *
 
 // ---- diff ----
 
-struct comparing {
-    struct repl *repl;
-    struct prg_planner *other;
-    struct prg_strbuf out;
-    size_t services, different;
-    int rc;
-    struct prg_error *err;
-};
+enum { DIFF_SHOWN = 20 };
 
-static void add_json(struct prg_strbuf *out, const cJSON *node)
+// The subject of the decision that is open, else all services and jobs.
+static int subjects_of_diff(struct repl *repl, struct prg_arena *arena, struct prg_key **ret, size_t *ret_count,
+                            struct prg_error *err)
 {
-    if (node)
-        prg_json_print(out, node, PRG_JSON_SORTED);
-    else
-        prg_strbuf_puts(out, "(absent)");
+    struct prg_cli_options all = *repl->options;
+    all.arg_count = 0;
+    *ret = &repl->subject;
+    *ret_count = 1;
+    return repl->decision.recorded.head ? PRG_OK : prg_source_subjects(&all, repl->store, arena, ret, ret_count, err);
 }
 
-static void add_difference(const struct prg_diff_entry *entry, void *ctx)
+static const char *describe_set(struct prg_arena *arena, const struct prg_policy_set *set, const char *name)
 {
-    struct prg_strbuf *out = ctx;
-    prg_strbuf_printf(out, "    %s: ", entry->pointer);
-    add_json(out, entry->from);
-    prg_strbuf_puts(out, " -> ");
-    add_json(out, entry->to);
-    prg_strbuf_putc(out, '\n');
+    return prg_arena_printf(arena, "policies %s (revision %s)", name, prg_policy_set_revision(set));
 }
 
-static bool is_same_object(const cJSON *a, const cJSON *b)
+// What `perigee diff` prints, about the set in use and another one.
+static int compare_sets(struct repl *repl, struct prg_policy_set *set, const char *name, struct prg_error *err)
 {
-    return prg_text_equal(prg_json_get_text(a, "kind"), prg_json_get_text(b, "kind")) &&
-           prg_text_equal(prg_meta_namespace(a), prg_meta_namespace(b)) &&
-           prg_text_equal(prg_meta_name(a), prg_meta_name(b));
-}
-
-static const cJSON *find_object(const cJSON *list, const cJSON *object)
-{
-    const cJSON *item;
-    prg_json_each (item, list)
-        if (is_same_object(item, object))
-            return item;
-    return NULL;
-}
-
-static void compare_plans(struct prg_strbuf *out, const struct prg_plan *now, const struct prg_plan *then)
-{
-    const cJSON *object;
-    if (!prg_text_equal(now->error, then->error))
-        prg_strbuf_printf(out, "  error: %s -> %s\n", now->error ? now->error : "(none)",
-                          then->error ? then->error : "(none)");
-    prg_json_each (object, now->objects) {
-        const cJSON *other = find_object(then->objects, object);
-        if (!other)
-            prg_strbuf_printf(out, "  - %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
-        else if (prg_diff(object, other, NULL, NULL)) {
-            prg_strbuf_printf(out, "  ~ %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
-            prg_diff(object, other, add_difference, out);
-        }
-    }
-    prg_json_each (object, then->objects)
-        if (!find_object(now->objects, object))
-            prg_strbuf_printf(out, "  + %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
-}
-
-static void compare_service(const cJSON *object, void *ctx)
-{
-    struct comparing *comparing = ctx;
-    struct repl *repl = comparing->repl;
     prg_auto_arena arena;
     prg_auto_strbuf out = PRG_STRBUF_INIT;
+    struct prg_key *keys;
+    struct prg_fleet *fleet = NULL;
     prg_arena_init(&arena);
-    struct prg_key key;
-    struct prg_plan *now = prg_plan_new(&arena), *then = prg_plan_new(&arena);
-    if (comparing->rc == PRG_OK)
-        comparing->rc = prg_key_of(&arena, object, &key, comparing->err);
-    if (comparing->rc != PRG_OK)
-        return;
-    comparing->rc = plan_with(repl, repl->planner, &key, now, comparing->err);
-    if (comparing->rc == PRG_OK)
-        comparing->rc = plan_with(repl, comparing->other, &key, then, comparing->err);
-    if (comparing->rc != PRG_OK)
-        return;
-    compare_plans(&out, now, then);
-    comparing->services++;
-    if (!out.length)
-        return;
-    comparing->different++;
-    prg_strbuf_printf(&comparing->out, "%s/%s\n", key.ns, key.name);
-    prg_strbuf_add(&comparing->out, out.text, out.length);
+    struct prg_planner *other = prg_planner_new(set, repl->settings.compat, repl->settings.config_namespace);
+    prg_planner_load_config(other, repl->reader);
+    struct prg_fleet_input in = {
+        .planners = {&repl->planner, &other}, .thread_count = 1, .stores = {repl->reader, repl->reader}};
+    int rc = subjects_of_diff(repl, &arena, &keys, &in.key_count, err);
+    in.keys = keys;
+    if (rc == PRG_OK)
+        rc = read_clock(repl, &in.now_ns, &in.seed, err);
+    if (rc == PRG_OK)
+        rc = prg_fleet_compare(&in, &fleet, err);
+    if (rc == PRG_OK) {
+        struct prg_report report = {
+            .fleet = fleet, .base = describe_set(&arena, repl->set, "in use"), .new = describe_set(&arena, set, name)};
+        prg_report_summary(&report, &out);
+        prg_report_details(&report, DIFF_SHOWN, &out);
+        prg_cli_write(&out);
+    }
+    prg_fleet_free(fleet);
+    prg_planner_free(other);
+    return rc;
 }
 
 static int run_diff(struct repl *repl, const char *arguments, struct prg_error *err)
 {
     struct prg_policy_set *set = NULL;
-    struct comparing comparing = {.repl = repl, .out = PRG_STRBUF_INIT, .err = err};
     if (!*arguments)
         return prg_fail(err, PRG_INVALID, "diff DIR: the other policy set");
     if (load_set(repl, strcmp(arguments, "shipped") == 0 ? NULL : arguments, &set, err) != PRG_OK)
         return err->code;
-    comparing.other = prg_planner_new(set, repl->settings.compat, repl->settings.config_namespace);
-    prg_planner_load_config(comparing.other, repl->reader);
-    if (repl->decision.recorded.head)
-        compare_service(repl->reader->get(repl->reader, &repl->subject), &comparing);
-    else
-        repl->reader->list(repl->reader, group, "InferenceService", repl->options->ns, compare_service, &comparing);
-    prg_strbuf_printf(&comparing.out, "%zu of %zu services change\n", comparing.different, comparing.services);
-    if (comparing.rc == PRG_OK)
-        prg_cli_write(&comparing.out);
-    prg_strbuf_release(&comparing.out);
-    prg_planner_free(comparing.other);
+    int rc = compare_sets(repl, set, arguments, err);
     prg_policy_set_unref(set);
-    return comparing.rc;
+    return rc;
 }
 
 // ---- commands ----
@@ -667,7 +637,7 @@ static const struct command commands[] = {
     {"select", "[NAME]", "list the services, or make one of them the subject", run_select},
     {"decisions", "[NAME]", "list the decisions of a recording", run_decisions},
     {"decision", "N", "open one of them: its objects, policies and clock", run_decision},
-    {"why", "[NAME]", "candidates with reasons, dropped annotations, label layers", run_why},
+    {"why", "[NAME] [FIELD]", "the decision record; with a field, who set it", run_why},
     {"plan", "[NAME]", "the objects that would be made, as YAML", run_plan},
     {"call", "POLICY FUNCTION ARGUMENT, ...", "ask a policy; the arguments are Lua", run_call},
     {"save-spec", "[FILE]", "write the latest call as a spec", run_save_spec},
@@ -687,7 +657,8 @@ static const struct command *find_command(const char *line, const char **ret_arg
         if (strncmp(line, command->name, length) != 0 || (line[length] && !strchr(" \t", line[length])))
             continue;
         const char *rest = line + length + strspn(line + length, " \t");
-        if (*rest && strchr("=(.:,", *rest) && !(rest[0] == '.' && strchr("./", rest[1])))
+        bool is_apart = rest > line + length; // "why .spec" asks for a field, "why.spec" is Lua
+        if (*rest && (strchr("=(:,", *rest) || (*rest == '.' && !is_apart)))
             return NULL;
         *ret_arguments = rest;
         return command;

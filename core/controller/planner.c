@@ -108,6 +108,16 @@ const char *prg_planner_lc_server(const struct prg_planner *planner)
     return planner->lc_server;
 }
 
+const struct prg_serving_config *prg_planner_serving_config(const struct prg_planner *planner)
+{
+    return &planner->config;
+}
+
+const struct prg_compat *prg_planner_compat(const struct prg_planner *planner)
+{
+    return planner->compat;
+}
+
 const struct prg_decider *prg_planner_decider(const struct prg_planner *planner, const char *ns)
 {
     return prg_policy_set_decider(policies_of(planner, ns));

@@ -38,3 +38,5 @@ int prg_planner_plan_job(struct prg_planner *planner, const struct prg_reader *s
 // What that plan is made of: for whoever asks the policies about a job otherwise. Borrowed until the sets change.
 const struct prg_decider *prg_planner_decider(const struct prg_planner *planner, const char *ns);
 const char *prg_planner_lc_server(const struct prg_planner *planner); // or NULL
+const struct prg_serving_config *prg_planner_serving_config(const struct prg_planner *planner);
+const struct prg_compat *prg_planner_compat(const struct prg_planner *planner);

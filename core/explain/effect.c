@@ -348,8 +348,10 @@ void prg_effect_of(struct prg_arena *arena, const struct prg_reader *store, cons
 {
     struct comparing c = {.arena = arena, .store = store, .plans = {before, after}, .effect = ret};
     *ret = (struct prg_effect){.error = {error_of(arena, before), error_of(arena, after)}};
-    for (int side = 0; side < 2; side++)
-        ret->gpus_total[side] = total_gpus(&c, c.plans[side]);
+    ret->gpus_total[0] = ret->gpus_total[1] = total_gpus(&c, before);
+    if (before == after)
+        return;
+    ret->gpus_total[1] = total_gpus(&c, after);
     if (ret->error[1])
         ret->gpus_total[1] = ret->gpus_total[0]; // what runs goes on running
     merge_objects(&c);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "explain/snapshot.h"
+#include "explain/twin.h"
 
 enum { CHUNK = 8, PROGRESS_MS = 100 };
 
@@ -57,18 +58,57 @@ static int plan_side(const struct worker *worker, enum prg_side side, const stru
                             err);
 }
 
+// Where only the policies differ, a service is planned once while both sets are asked: when they gave the same answers,
+// that is the plan of both sides (*ret_same); it is the base's in any case. *ret_base NULL: it is not so simple.
+static int plan_both(const struct worker *worker, const struct prg_key *key, struct prg_arena *scratch,
+                     struct prg_plan **ret_base, bool *ret_same, struct prg_error *err)
+{
+    const struct work *work = worker->work;
+    const struct prg_fleet_input *in = work->in;
+    const struct prg_planner *base = in->planners[PRG_SIDE_BASE][worker->index];
+    const struct prg_planner *new = in->planners[PRG_SIDE_NEW][worker->index];
+    const struct prg_reader *store = work->stores[PRG_SIDE_BASE];
+    struct prg_twin twin;
+    *ret_base = NULL;
+    *ret_same = false;
+    if (store != work->stores[PRG_SIDE_NEW] || prg_planner_compat(base) != prg_planner_compat(new) ||
+        strcmp(key->kind, "InferenceService") != 0)
+        return PRG_OK;
+    struct prg_serving_input serving = {.service = store->get(store, key),
+                                        .store = store,
+                                        .config = prg_planner_serving_config(base),
+                                        .compat = prg_planner_compat(base),
+                                        .now_ns = in->now_ns,
+                                        .seed = in->seed};
+    if (!serving.service)
+        return PRG_OK;
+    struct prg_plan *plan = prg_plan_new(scratch);
+    prg_twin_init(&twin, prg_planner_decider(base, key->ns), prg_planner_decider(new, key->ns));
+    int rc = prg_serving_plan(&serving, &twin.decider, plan, err);
+    if (rc == PRG_OK)
+        rc = prg_reader_trouble(store, err);
+    *ret_base = plan;
+    *ret_same = !twin.differs && !plan->error;
+    return rc;
+}
+
 static int compare_one(const struct worker *worker, size_t at, struct prg_arena *scratch, struct prg_error *err)
 {
-    struct work *work = worker->work;
-    struct prg_plan *plans[PRG_SIDE_COUNT];
-    for (int side = 0; side < PRG_SIDE_COUNT; side++) {
-        int rc = plan_side(worker, (enum prg_side)side, &work->in->keys[at], scratch, &plans[side], err);
-        if (rc != PRG_OK)
-            return rc;
-    }
-    prg_effect_of(worker->kept, work->stores[PRG_SIDE_BASE], plans[PRG_SIDE_BASE], plans[PRG_SIDE_NEW],
-                  &work->fleet->effects[at]);
-    return PRG_OK;
+    const struct work *work = worker->work;
+    const struct prg_key *key = &work->in->keys[at];
+    struct prg_plan *base, *new;
+    bool is_same;
+    int rc = plan_both(worker, key, scratch, &base, &is_same, err);
+    if (rc != PRG_OK)
+        return prg_wrap(err, "%s %s/%s", key->kind, key->ns, key->name);
+    if (!base)
+        rc = plan_side(worker, PRG_SIDE_BASE, key, scratch, &base, err);
+    new = base;
+    if (rc == PRG_OK && !is_same)
+        rc = plan_side(worker, PRG_SIDE_NEW, key, scratch, &new, err);
+    if (rc == PRG_OK)
+        prg_effect_of(worker->kept, work->stores[PRG_SIDE_BASE], base, new, &work->fleet->effects[at]);
+    return rc;
 }
 
 static void *run_worker(void *arg)

@@ -54,10 +54,17 @@ class Scripted(ReplCase):
 
     def test_why_and_plan(self):
         out, _ = self.repl("why iris", "plan")
-        self.assertIn("ClusterServingRuntime kserve-sklearnserver: chosen", out)
-        self.assertIn("kserve-mlserver: rejected: asked for protocol v1", out)
+        self.assertIn("default/iris: served by ClusterServingRuntime kserve-sklearnserver: ", out)
+        self.assertRegex(out, r"(?m)^  protocol +kserve-mlserver +cluster +asked for protocol v1")
         self.assertIn("image: mirror/kserve/sklearnserver:latest", out)
         self.assertIn("no service is selected", self.repl("why", code=1)[1])
+
+    def test_why_with_a_field_says_who_set_it(self):
+        out, _ = self.repl("why iris .spec.template.spec.containers[0].image", "why .spec.template.spec.containers[0].image")
+        answer = f'= "mirror/kserve/sklearnserver:latest"\n    image policy\n'
+        self.assertEqual(out.count(answer), 2)
+        self.assertIn(self.path("set", "image.lua"), out)
+        self.assertIn("has no 'nothing'", self.repl("why iris .nothing", code=1)[1])
 
     def test_call_asks_a_policy_of_the_set_or_a_shipped_one(self):
         out, err = self.repl('call image tag "a/b", {}', 'call label_priority layers "labels", "head"',
@@ -93,7 +100,7 @@ class Scripted(ReplCase):
 
     def test_diff_shows_what_another_set_changes(self):
         out, _ = self.repl("diff shipped", "diff " + self.path("set"))
-        self.assertIn('/spec/template/spec/containers/0/image: "mirror/kserve/sklearnserver:latest" -> '
+        self.assertIn('.spec.template.spec.containers[kserve-container].image: "mirror/kserve/sklearnserver:latest" -> '
                       '"kserve/sklearnserver:latest"', out)
         self.assertIn("1 of 1 services change", out)
         self.assertIn("0 of 1 services change", out)
