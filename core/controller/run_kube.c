@@ -25,6 +25,8 @@
 enum {
     DRAIN_MS = 5000,
     DRAIN_STEP_MS = 20,
+    REQUESTS_PER_SECOND = 50,        // a fleet of thousands starts within minutes; the server has limits of its own
+    RESYNC_MS = 10 * 60 * 60 * 1000, // everything is planned again, as client-go's informers do
 };
 
 #define LEASE_NAME "perigee"
@@ -36,7 +38,7 @@ struct run {
     struct prg_http *http;
     struct prg_kube_store *store;
     struct prg_lease *lease; // NULL: no election, always leading
-    struct prg_timer drain, retry;
+    struct prg_timer drain, read, resync;
     uint64_t drain_until_ms;
     char identity[HOST_NAME_MAX + 32];
     const struct prg_key *self; // our own pod, or NULL
@@ -315,6 +317,13 @@ static void trim(uint64_t now_ms, int64_t wall_ns, void *ctx)
     prg_kube_store_trim(ctx);
 }
 
+static void on_resync(void *ctx)
+{
+    struct run *run = ctx;
+    prg_process_replan(&run->process, NULL);
+    prg_timer_start(run->timers, &run->resync, RESYNC_MS, on_resync, run);
+}
+
 // Out of the reflector's hands: what is begun here may read as it likes.
 static void on_read(void *ctx)
 {
@@ -332,13 +341,14 @@ static void on_read(void *ctx)
     }
     prg_process_add(&run->process, &(struct prg_part){.name = "cache", .run = trim}, run->store);
     prg_process_start(&run->process);
+    prg_timer_start(run->timers, &run->resync, RESYNC_MS, on_resync, run);
     work_if_ready(run);
 }
 
 static void on_synced(void *ctx)
 {
     struct run *run = ctx;
-    prg_timer_start(run->timers, &run->retry, 0, on_read, run);
+    prg_timer_start(run->timers, &run->read, 0, on_read, run);
 }
 
 // "host_1f3e…": another one for each process.
@@ -372,7 +382,8 @@ static void find_self(struct run *run)
 static int connect_all(struct run *run, struct prg_error *err)
 {
     const struct prg_run_options *options = run->process.options;
-    struct prg_http_options http = {.user_agent = options->user_agent};
+    struct prg_http_options http = {
+        .user_agent = options->user_agent, .rate = REQUESTS_PER_SECOND, .burst = 2 * REQUESTS_PER_SECOND};
     struct prg_kube_store_options store = {
         .namespaces = options->namespaces,
         .namespace_count = options->namespace_count,
@@ -395,8 +406,9 @@ static int connect_all(struct run *run, struct prg_error *err)
 static void release(struct run *run)
 {
     prg_process_close(&run->process);
-    prg_timer_stop(run->timers, &run->retry);
+    prg_timer_stop(run->timers, &run->read);
     prg_timer_stop(run->timers, &run->drain);
+    prg_timer_stop(run->timers, &run->resync);
     prg_lease_free(run->lease);
     prg_process_free_parts(&run->process); // their open writes are the store's
     prg_store_free(prg_kube_store_base(run->store));
