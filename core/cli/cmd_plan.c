@@ -272,6 +272,7 @@ static const struct prg_option options[] = {
     {"record", 0, PRG_OPTION_TEXT, PRG_AT(record), "FILE",
      "write what the plans were made from and what came out, for perigee replay; without secrets", NULL},
     PRG_OPTIONS_POLICY,
+    PRG_OPTION_NAMESPACE_POLICIES,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };

@@ -125,6 +125,7 @@ static const struct prg_option options[] = {
     {"now", 0, PRG_OPTION_TEXT, PRG_AT(now), "TIME", "the clock of the plan, RFC 3339", NULL},
     {"seed", 0, PRG_OPTION_TEXT, PRG_AT(seed), "N", "seed of random suffixes (1)", NULL},
     PRG_OPTIONS_POLICY,
+    PRG_OPTION_NAMESPACE_POLICIES,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };

@@ -134,15 +134,26 @@ bool prg_inputs_has_own_policies(const struct prg_cli_options *options, const st
     return options->policies || (options->config && settings->policies);
 }
 
-static int load_folder(const struct prg_settings *settings, struct prg_policy_set **ret, struct prg_error *err)
+static int load_own(const struct prg_settings *settings, const struct prg_reader *objects, struct prg_inputs *inputs,
+                    struct prg_error *err)
 {
-    struct prg_policy_options load = {.folder = settings->policies, .limits = settings->limits};
-    return prg_policy_set_load(&load, ret, err);
+    struct prg_policy_life_options load = {.policies = settings->policies,
+                                           .namespace_policies = settings->namespace_policies,
+                                           .limits = settings->limits,
+                                           .compat = settings->compat,
+                                           .is_brief = true,
+                                           .objects = objects};
+    int rc = prg_policy_life_new(&load, &inputs->life, err);
+    if (rc == PRG_OK)
+        inputs->policies = prg_policy_set_ref(prg_policy_life_active(inputs->life));
+    return rc;
 }
 
 void prg_inputs_make_planner(struct prg_inputs *inputs, const struct prg_settings *settings)
 {
     inputs->planner = prg_planner_new(inputs->policies, settings->compat, settings->config_namespace);
+    if (inputs->life)
+        prg_policy_life_bind(inputs->life, inputs->planner);
     if (inputs->recorded.settings)
         prg_planner_set_lc_server(inputs->planner, prg_json_get_text(inputs->recorded.settings, "lcServer"));
     prg_planner_load_config(inputs->planner, inputs->reader);
@@ -167,10 +178,10 @@ int prg_inputs_read_decision(const struct prg_cli_options *options, const struct
 }
 
 static int load_policies(const struct prg_cli_options *options, const struct prg_settings *settings,
-                         struct prg_inputs *inputs, struct prg_error *err)
+                         const struct prg_reader *objects, struct prg_inputs *inputs, struct prg_error *err)
 {
     if (!inputs->recorded.policies || prg_inputs_has_own_policies(options, settings))
-        return load_folder(settings, &inputs->policies, err);
+        return load_own(settings, objects, inputs, err);
     return prg_policy_set_from_json(inputs->recorded.policies, &settings->limits, &inputs->policies, err);
 }
 
@@ -198,7 +209,7 @@ int prg_inputs_open(const struct prg_cli_options *options, const struct prg_stor
     else
         rc = prg_cli_clock_and_seed(options, &ret->now_ns, &ret->seed, err);
     if (rc == PRG_OK)
-        rc = load_policies(options, settings, ret, err);
+        rc = load_policies(options, settings, &store->reader, ret, err);
     if (rc != PRG_OK)
         return rc;
     if (!subject || !ret->reader || !prg_key_equal(&ret->recorded.head->key, subject))
@@ -210,6 +221,7 @@ int prg_inputs_open(const struct prg_cli_options *options, const struct prg_stor
 void prg_inputs_close(struct prg_inputs *inputs)
 {
     prg_planner_free(inputs->planner);
+    prg_policy_life_free(inputs->life);
     prg_policy_set_unref(inputs->policies);
     prg_recorded_close(&inputs->recorded);
     prg_arena_release(&inputs->arena);

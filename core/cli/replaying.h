@@ -2,7 +2,7 @@
 // replaying.h: recordings as the commands use them: as a source of objects, and decision by decision.
 #pragma once
 #include "cli/cli.h"
-#include "controller/planner.h"
+#include "controller/policy_life.h"
 #include "record/recording.h"
 
 // ---- a recording as a source ----
@@ -14,6 +14,7 @@ const struct prg_recording *prg_replaying_recording(const struct prg_store *stor
 // ---- what a command plans with ----
 struct prg_inputs {
     struct prg_policy_set *policies;
+    struct prg_policy_life *life; // that of flags and settings, with the sets of namespaces; NULL: it is a recorded one
     struct prg_planner *planner;
     const struct prg_reader *reader;
     int64_t now_ns;

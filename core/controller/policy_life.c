@@ -107,15 +107,14 @@ static void gather_map(const cJSON *map, void *ctx)
 
 static void list_maps(const struct prg_policy_life *life, const char *ns, prg_reader_visit_fn visit, void *ctx)
 {
-    prg_reader_list_labelled(&life->options.store->reader, "", "ConfigMap", ns, scope_label, scope_namespace, visit,
-                             ctx);
+    prg_reader_list_labelled(life->options.objects, "", "ConfigMap", ns, scope_label, scope_namespace, visit, ctx);
 }
 
 static void tell_trouble(const struct prg_policy_life *life, struct prg_policy_load *load)
 {
     struct prg_error err = {0};
     char text[PRG_ERROR_LINE];
-    if (life->options.store && prg_reader_trouble(&life->options.store->reader, &err) != PRG_OK)
+    if (life->options.objects && prg_reader_trouble(life->options.objects, &err) != PRG_OK)
         prg_policy_load_problem(load, prg_error_text(&err, text, sizeof(text)));
 }
 
@@ -124,8 +123,7 @@ static void gather_set(const struct prg_policy_life *life, struct prg_policy_loa
     load->folder = life->folder ? prg_arena_strdup(&load->arena, life->folder) : NULL;
     if (!life->map_name)
         return;
-    const cJSON *map =
-        prg_reader_get(&life->options.store->reader, "", "ConfigMap", life->map_namespace, life->map_name);
+    const cJSON *map = prg_reader_get(life->options.objects, "", "ConfigMap", life->map_namespace, life->map_name);
     tell_trouble(life, load);
     if (map)
         read_map(load, map);
@@ -139,6 +137,7 @@ static bool gather(const struct prg_policy_life *life, const struct place *place
 {
     struct gathering gathering = {.life = life, .load = load};
     load->limits = life->options.limits;
+    load->is_brief = life->options.is_brief;
     load->compat = life->options.compat;
     if (!place->ns) {
         gather_set(life, load);
@@ -512,7 +511,7 @@ void prg_policy_life_changed(struct prg_policy_life *life, const struct prg_key 
     }
     if (!life->options.namespace_policies)
         return;
-    const cJSON *map = life->options.store->reader.get(&life->options.store->reader, key);
+    const cJSON *map = life->options.objects->get(life->options.objects, key);
     // One that has gone, or has lost its label, was perhaps part of the set that there is.
     if (is_scoped(life, map))
         want(life, get_namespace(life, key->ns, true));
@@ -535,7 +534,7 @@ static int parse_policies(struct prg_policy_life *life, const char *policies, st
     life->map_name = prg_xstrdup(slash ? slash + 1 : "");
     if (!prg_name_is_dns1123_label(life->map_namespace) || !prg_name_is_dns1123_subdomain(life->map_name))
         return prg_fail(err, PRG_INVALID, "policies %s: configmap:NAMESPACE/NAME is needed", policies);
-    if (!life->options.store)
+    if (!life->options.objects)
         return prg_fail(err, PRG_INVALID, "policies %s: there is no store to read it from", policies);
     return PRG_OK;
 }
@@ -573,7 +572,7 @@ static void note_namespace(const cJSON *map, void *ctx)
 static void load_namespaces(struct prg_policy_life *life)
 {
     const struct prg_map_entry *entry;
-    if (!life->options.namespace_policies || !life->options.store)
+    if (!life->options.namespace_policies || !life->options.objects)
         return;
     list_maps(life, NULL, note_namespace, life);
     for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
@@ -593,6 +592,8 @@ int prg_policy_life_new(const struct prg_policy_life_options *options, struct pr
 {
     struct prg_policy_life *life = prg_xcalloc(1, sizeof(*life));
     life->options = *options;
+    if (!options->objects && options->store)
+        life->options.objects = &options->store->reader;
     life->has_self = options->self != NULL;
     if (life->has_self)
         life->self = (struct prg_key){"", "Pod", prg_xstrdup(options->self->ns), prg_xstrdup(options->self->name)};

@@ -15,9 +15,10 @@ struct prg_policy_life_options {
     bool is_optional;            // a ConfigMap that is not there is an empty one
     uint32_t namespace_policies; // that namespaces may set (prg_policy_names_read); 0: none
     struct prg_policy_limits limits;
-    const struct prg_compat *compat; // of the samples; NULL: fixed
-    // Holds the ConfigMaps, and gets the Events about them. NULL: there are none.
-    struct prg_store *store;
+    const struct prg_compat *compat;  // of the samples; NULL: fixed
+    bool is_brief;                    // contracts and specs are checked, answers on samples are not
+    const struct prg_reader *objects; // holds the ConfigMaps; NULL: those of the store
+    struct prg_store *store;          // gets the Events; NULL: nobody does
     const struct prg_key *self; // the controller's own pod, which gets the Events about a folder; NULL: nobody does
 };
 

@@ -87,7 +87,7 @@ void prg_policy_load_run(struct prg_policy_load *load)
     char text[PRG_ERROR_LINE];
     int rc = load_set(load, &listing, &set, &err);
     // What is shipped is checked by the project's own tests.
-    if (rc == PRG_OK && (load->folder || load->texts.count))
+    if (rc == PRG_OK && !load->is_brief && (load->folder || load->texts.count))
         rc = prg_check_answers(set, &samples, list_finding, &listing, &counts, &err);
     if (listing.count > SHOWN_ERRORS)
         prg_strbuf_printf(&load->problems, "; and %zu more", listing.count - SHOWN_ERRORS);

@@ -16,6 +16,7 @@ struct prg_policy_load {
     uint32_t allowed; // policies that they may be about
     struct prg_policy_limits limits;
     const struct prg_compat *compat;
+    bool is_brief;    // answers on samples are not checked
     atomic_bool stop; // nobody wants the result any more
     // What came of it.
     struct prg_policy_set *set; // the caller's reference; NULL: refused

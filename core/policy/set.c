@@ -177,22 +177,39 @@ struct prg_policy_set *prg_policy_set_refused(const struct prg_policy_set *base,
     return set;
 }
 
-static void list_texts(struct prg_vec *texts, struct prg_set_layer *layer)
+// A set of the texts of two layers, over base (NULL: there is none).
+static int load_again(const struct prg_policy_set *set, int layer, const struct prg_policy_limits *limits,
+                      struct prg_policy_set *base, struct prg_policy_set **ret, struct prg_error *err)
 {
-    for (size_t i = 0; i < layer->text_count; i++)
-        prg_vec_push(texts, &layer->texts[i]);
+    const struct prg_set_layer *shipped = set->layers[PRG_LAYER_SHIPPED];
+    struct prg_vec texts, shipped_texts;
+    struct prg_policy_options options = {
+        .texts = &texts, .limits = *limits, .base = base, .allowed = UINT32_MAX, .without_specs = true};
+    prg_vec_init(&texts);
+    prg_vec_init(&shipped_texts);
+    for (size_t i = 0; i < set->layers[layer]->text_count; i++)
+        prg_vec_push(&texts, &set->layers[layer]->texts[i]);
+    for (size_t i = 0; i < shipped->text_count; i++)
+        prg_vec_push(&shipped_texts, &shipped->texts[i]);
+    options.shipped = shipped->text_count ? &shipped_texts : NULL;
+    int rc = prg_policy_set_load(&options, ret, err);
+    prg_vec_release(&texts);
+    prg_vec_release(&shipped_texts);
+    return rc;
 }
 
 int prg_policy_set_copy(const struct prg_policy_set *set, const struct prg_policy_limits *limits,
                         struct prg_policy_set **ret, struct prg_error *err)
 {
-    struct prg_vec texts;
-    struct prg_policy_options options = {.texts = &texts, .limits = *limits, .without_specs = true};
-    prg_require(!set->layers[PRG_LAYER_NAMESPACE]);
-    prg_vec_init(&texts);
-    list_texts(&texts, set->layers[PRG_LAYER_SET]);
-    int rc = prg_policy_set_load(&options, ret, err);
-    prg_vec_release(&texts);
+    struct prg_policy_set *base = NULL;
+    int rc = load_again(set, PRG_LAYER_SET, limits, NULL, &base, err);
+    if (rc == PRG_OK && set->layers[PRG_LAYER_NAMESPACE])
+        rc = load_again(set, PRG_LAYER_NAMESPACE, limits, base, ret, err);
+    else if (rc == PRG_OK)
+        *ret = prg_policy_set_ref(base);
+    prg_policy_set_unref(base);
+    if (rc == PRG_OK && set->refusal)
+        (*ret)->refusal = prg_arena_strdup(&(*ret)->arena, set->refusal);
     return rc;
 }
 

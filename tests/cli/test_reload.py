@@ -157,6 +157,42 @@ end)
         self.end(signal.SIGTERM)
 
 
+class PlanWithConfigMaps(Controller):
+    """What the controller would plan: the sets are taken from the objects that are read."""
+    SCOPED = {"perigee.dev/policy-scope": "namespace"}
+
+    def traced(self, namespace, *options):
+        plan = self.plan("-f", self.path("demo"), "-R", "-n", namespace, "inferenceservice/iris", *options)
+        return plan, [t["file"] for t in plan["trace"] if t.get("policy") == "image"]
+
+    def test_the_trace_names_map_and_key(self):
+        self.write("demo/rules.yaml", config_map("rules", "perigee", {"image.lua": image("a")}))
+        self.write("demo/two.yaml", service("iris", "team-a"))
+        self.write("demo/mine.yaml", config_map("mine", "team-a", {"image.lua": image("mine")}, self.SCOPED))
+        options = ("--policies", "configmap:perigee/rules")
+        self.assertEqual(self.traced("team-a", *options)[1], ["configmap perigee/rules:image.lua"])
+        options += ("--namespace-policies", "image")
+        self.assertEqual(self.traced("team-a", *options)[1], ["configmap team-a/mine:image.lua"])
+        self.assertEqual(self.traced("default", *options)[1], ["configmap perigee/rules:image.lua"])
+
+    def test_a_map_that_is_not_there_or_not_named_right_is_an_error(self):
+        for policies, message in (("configmap:perigee/none", "configmap perigee/none: there is no such object"),
+                                  ("configmap:none", "configmap:NAMESPACE/NAME is needed")):
+            _, err = self.run_perigee("plan", "-f", self.path("demo"), "-R", "--policies", policies, code=2)
+            self.assertIn(message, err)
+        _, err = self.run_perigee("plan", "-f", self.path("demo"), "-R", "--namespace-policies", "imgae", code=2)
+        self.assertIn("--namespace-policies imgae: there is no policy 'imgae'; did you mean 'image'?", err)
+
+    def test_settings_may_say_it(self):
+        self.write("demo/mine.yaml", config_map("mine", "default", {"image.lua": image("mine")}, self.SCOPED))
+        self.write("settings.yaml", "namespacePolicies: [image]\n")
+        self.assertEqual(self.traced("default", "--config", self.path("settings.yaml"))[1],
+                         ["configmap default/mine:image.lua"])
+        self.write("settings.yaml", "namespacePolicies: [imgae]\n")
+        _, err = self.run_perigee("plan", "-f", self.path("demo"), "--config", self.path("settings.yaml"), code=2)
+        self.assertIn("settings.yaml:1:21: the name of a policy is needed", err)
+
+
 class Failing(Controller):
     FAILS_ON_IRIS = """\
 local M = { api = "image/v1" }
@@ -300,7 +336,7 @@ class ConfigMaps(Reload):
 
 def load_tests(loader, _tests, _pattern):
     suite = unittest.TestSuite()
-    for case in (Reload, ConfigMaps, Failing):
+    for case in (Reload, ConfigMaps, PlanWithConfigMaps, Failing):
         suite.addTests(case(name) for name in loader.getTestCaseNames(case) if name in vars(case))
     return suite
 
