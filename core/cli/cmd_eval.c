@@ -42,27 +42,19 @@ static void print_error(const struct prg_error *err)
     prg_cli_write(&out);
 }
 
-// Runs the script on one line (NULL: without input) and prints its value, or the error, as one line.
-static void evaluate(struct evaluation *evaluation, const char *line, size_t length, const char *place)
+// Runs the script on input (NULL: without) and prints its value, or the error, as one line.
+static void evaluate(struct evaluation *evaluation, const cJSON *input)
 {
     prg_auto_arena arena;
     prg_arena_init(&arena);
     struct prg_error err = {0};
-    cJSON *input = NULL, *value = NULL;
+    cJSON *value = NULL;
     const struct prg_cli_options *options = evaluation->options;
     struct prg_script_call call = {.as = options->as ? options->as : "input",
                                    .function = options->call,
                                    .is_spread = options->spread,
                                    .wants_all = options->all_results};
-    int rc = PRG_OK;
-    if (line) {
-        rc = prg_json_parse(&arena, line, length, NULL, &input, &err);
-        if (rc != PRG_OK)
-            prg_wrap(&err, "%s", place);
-    }
-    if (rc == PRG_OK)
-        rc = prg_script_call(evaluation->script, &arena, &call, input, &value, &err);
-    if (rc != PRG_OK) {
+    if (prg_script_call(evaluation->script, &arena, &call, input, &value, &err) != PRG_OK) {
         evaluation->has_error = true;
         print_error(&err);
         return;
@@ -76,6 +68,41 @@ static void evaluate(struct evaluation *evaluation, const char *line, size_t len
     prg_cli_write(&out);
 }
 
+static void evaluate_line(struct evaluation *evaluation, const char *line, size_t length, const char *place)
+{
+    prg_auto_arena arena;
+    struct prg_error err = {0};
+    cJSON *input = NULL;
+    prg_arena_init(&arena);
+    if (prg_json_parse(&arena, line, length, NULL, &input, &err) == PRG_OK) {
+        evaluate(evaluation, input);
+        return;
+    }
+    prg_wrap(&err, "%s", place);
+    evaluation->has_error = true;
+    print_error(&err);
+}
+
+// Runs the script once for each KIND/NAME behind the file.
+static int evaluate_objects(struct evaluation *evaluation, struct prg_error *err)
+{
+    struct prg_cli_options named = *evaluation->options;
+    prg_auto_arena arena;
+    struct prg_store *store = NULL;
+    prg_arena_init(&arena);
+    named.args++;
+    named.arg_count--;
+    int rc = prg_source_open(&named, &arena, &store, err);
+    for (int i = 0; rc == PRG_OK && i < named.arg_count; i++) {
+        const cJSON *object;
+        rc = prg_source_object(&named, store, &arena, named.args[i], &object, err);
+        if (rc == PRG_OK)
+            evaluate(evaluation, object);
+    }
+    prg_store_free(store);
+    return rc;
+}
+
 static void evaluate_lines(struct evaluation *evaluation, const char *name, const struct prg_strbuf *text)
 {
     const char *p = text->text, *end = p + text->length;
@@ -87,7 +114,7 @@ static void evaluate_lines(struct evaluation *evaluation, const char *name, cons
         if (length && p[length - 1] == '\r')
             length--;
         if (length)
-            evaluate(evaluation, p, length, place);
+            evaluate_line(evaluation, p, length, place);
         p = stop ? stop + 1 : end;
     }
 }
@@ -98,8 +125,9 @@ static int run(struct prg_cli_options *options)
     struct prg_settings settings;
     struct prg_error err = {0};
     prg_auto_strbuf script = PRG_STRBUF_INIT, input = PRG_STRBUF_INIT;
-    if (options->arg_count != 1) {
-        fprintf(stderr, "error: perigee eval: one Lua file is needed; see perigee eval --help\n");
+    if (options->arg_count < 1 || (options->arg_count > 1 && options->input)) {
+        fprintf(stderr, options->arg_count ? "error: perigee eval: --input and KIND/NAME exclude each other\n"
+                                           : "error: perigee eval: one Lua file is needed; see perigee eval --help\n");
         return PRG_EXIT_TROUBLE;
     }
     const char *name = options->args[0];
@@ -113,8 +141,10 @@ static int run(struct prg_cli_options *options)
     if (rc == PRG_OK) {
         if (options->input)
             evaluate_lines(&evaluation, options->input, &input);
+        else if (options->arg_count > 1)
+            rc = evaluate_objects(&evaluation, &err);
         else
-            evaluate(&evaluation, NULL, 0, NULL);
+            evaluate(&evaluation, NULL);
     }
     prg_script_free(evaluation.script);
     prg_arena_release(&settings.arena);
@@ -126,7 +156,8 @@ static int run(struct prg_cli_options *options)
 static const struct prg_option options[] = {
     {"input", 0, PRG_OPTION_TEXT, PRG_AT(input), "NDJSON", "run once for each line of this file, - for standard input",
      NULL},
-    {"as", 0, PRG_OPTION_TEXT, PRG_AT(as), "NAME", "global that holds the line (input)", NULL},
+    PRG_OPTIONS_SOURCE,
+    {"as", 0, PRG_OPTION_TEXT, PRG_AT(as), "NAME", "global that holds the line or object (input)", NULL},
     {"call", 0, PRG_OPTION_TEXT, PRG_AT(call), "FUNCTION",
      "print what this function of the script returns for the line", NULL},
     {"spread", 0, PRG_OPTION_FLAG, PRG_AT(spread), NULL,
@@ -141,8 +172,9 @@ static const struct prg_option options[] = {
 const struct prg_command prg_command_eval = {
     .name = "eval",
     .summary = "Run a Lua file in the policies' sandbox and print its value as JSON",
-    .usage = "eval FILE.lua [--input NDJSON] [--as NAME] [--call FUNCTION]",
-    .text = "Each value is one line of JSON. A line that raises prints {\"error\": \"...\"}, and the exit status is 1 "
+    .usage = "eval FILE.lua [--input NDJSON | KIND/NAME...] [--as NAME] [--call FUNCTION]",
+    .text = "With KIND/NAME it runs once for each of these objects, from -f, --store, --replay or the cluster.\n"
+            "Each value is one line of JSON. A line that raises prints {\"error\": \"...\"}, and the exit status is 1 "
             "at the end. Scripts written for Lua 5.1 (health checks of Argo CD, interpreters of Karmada) run as they\n"
             "are: unpack, table.getn, string.gfind, math.pow and require(\"kube\") are there.\n",
     .options = options,

@@ -115,12 +115,19 @@ static const struct subject_kind subject_kinds[] = {
       "incrementallearningjobs.sedna.io", "incrementallearningjobs.v1alpha1.sedna.io"}},
 };
 
+static bool has_name(const struct subject_kind *kind, const char *name, size_t length)
+{
+    for (const char *const *known = kind->names; *known; known++)
+        if (strlen(*known) == length && strncasecmp(*known, name, length) == 0)
+            return true;
+    return false;
+}
+
 static const struct subject_kind *subject_kind_of(const char *name, size_t length)
 {
     for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++)
-        for (const char *const *known = subject_kinds[i].names; *known; known++)
-            if (strlen(*known) == length && strncasecmp(*known, name, length) == 0)
-                return &subject_kinds[i];
+        if (has_name(&subject_kinds[i], name, length))
+            return &subject_kinds[i];
     return NULL;
 }
 
@@ -334,5 +341,57 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
         qsort(subjects.keys, subjects.count, sizeof(*subjects.keys), compare_keys);
     *ret = subjects.keys;
     *ret_count = subjects.count;
+    return PRG_OK;
+}
+
+// ---- objects of any kind ----
+
+// Short names as kubectl has them, and the names of what serving is made of; other kinds are asked for as Kind.group.
+static const struct subject_kind other_kinds[] = {
+    {"serving.kserve.io", "ServingRuntime", {"servingruntime", "servingruntimes"}},
+    {"serving.kserve.io", "ClusterServingRuntime", {"clusterservingruntime", "clusterservingruntimes"}},
+    {"serving.kserve.io", "ClusterStorageContainer", {"clusterstoragecontainer", "clusterstoragecontainers"}},
+    {"sedna.io", "Dataset", {"dataset", "datasets"}},
+    {"sedna.io", "Model", {"model", "models"}},
+    {"apps", "Deployment", {"deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"}},
+    {"", "Service", {"service", "services", "svc"}},
+    {"", "Pod", {"pod", "pods", "po"}},
+    {"", "ConfigMap", {"configmap", "configmaps", "cm"}},
+    {"", "Namespace", {"namespace", "namespaces", "ns"}},
+    {"autoscaling", "HorizontalPodAutoscaler", {"horizontalpodautoscaler", "horizontalpodautoscalers", "hpa"}},
+    {"keda.sh", "ScaledObject", {"scaledobject", "scaledobjects", "so"}},
+};
+
+int prg_source_object(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
+                      const char *arg, const cJSON **ret, struct prg_error *err)
+{
+    const char *slash = strchr(arg, '/'), *dot = strchr(arg, '.');
+    size_t length = slash ? (size_t)(slash - arg) : 0;
+    if (!slash || !slash[1])
+        return prg_fail(err, PRG_INVALID, "%s: an object is KIND/NAME, as in deployment/iris-predictor", arg);
+    const struct subject_kind *known = subject_kind_of(arg, length);
+    for (size_t i = 0; !known && i < PRG_COUNT(other_kinds); i++)
+        if (has_name(&other_kinds[i], arg, length))
+            known = &other_kinds[i];
+    struct prg_key key = {NULL, NULL, prg_source_namespace(options, store), slash + 1};
+    if (known) {
+        key.group = known->group;
+        key.kind = known->kind;
+    } else if (dot && dot < slash && dot > arg && dot + 1 < slash) {
+        key.kind = prg_arena_strndup(arena, arg, (size_t)(dot - arg));
+        key.group = prg_arena_strndup(arena, dot + 1, (size_t)(slash - dot - 1));
+    } else {
+        return prg_fail(err, PRG_INVALID, "%s: an unknown kind; give it as Kind.group, as in Rollout.argoproj.io/x",
+                        arg);
+    }
+    if (!key.ns)
+        key.ns = "default";
+    if (prg_kind_is_cluster_scoped(key.group, key.kind))
+        key.ns = "";
+    *ret = store->reader.get(&store->reader, &key);
+    if (prg_reader_trouble(&store->reader, err) != PRG_OK)
+        return err->code;
+    if (!*ret)
+        return prg_fail(err, PRG_NOTFOUND, "%s: no such object%s%s", arg, *key.ns ? " in namespace " : "", key.ns);
     return PRG_OK;
 }

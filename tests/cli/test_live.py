@@ -321,5 +321,21 @@ class Repl(LiveCase):
         self.assertIn("iris\ntrue", out)
 
 
+class Eval(LiveCase):
+    def test_a_script_runs_on_objects_of_a_cluster(self):
+        self.start(service(namespace="team"), {"apiVersion": "apps/v1", "kind": "Deployment",
+                                               "metadata": {"name": "d", "namespace": "other"}, "spec": {"replicas": 4}})
+        script = self.write("name.lua", "return input.metadata.name .. tostring(input.spec.replicas)")
+        self.assertEqual(self.live("eval", script, "isvc/iris")[0], '"irisnil"\n')
+        self.assertEqual(self.live("eval", script, "-n", "other", "deploy/d", "Deployment.apps/d")[0], '"d4"\n"d4"\n')
+        self.assertEqual(self.live("eval", script, "clusterservingruntime/kserve-mlserver")[0], '"kserve-mlservernil"\n')
+        for args, part in ((("deploy/d",), "deploy/d: no such object in namespace team"),
+                           (("rollout/d",), "give it as Kind.group"),
+                           (("Rollout.argoproj.io/d",), "no such object"), (("x",), "an object is KIND/NAME"),
+                           (("isvc/iris", "--input", "x"), "exclude each other")):
+            with self.subTest(args):
+                self.assertIn(part, self.live("eval", script, *args, code=2)[1])
+
+
 if __name__ == "__main__":
     unittest.main()
