@@ -224,6 +224,7 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
     bool is_repeated = want->is_deletion && item->is_deletion; // what a deletion says does not matter
+    item->deletes_first = !want->is_deletion && (item->deletes_first || (item->is_deletion && !item->is_read));
     if (item->is_deletion != want->is_deletion || !want->is_deletion)
         item->is_read = false;
     if (want->is_final && !item->is_final && item->sent == PRG_SENT_DELETION && item->sent_number == 0) {
@@ -238,12 +239,14 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
         replace_text(&text, &length, want->text, want->length);
         item->text = text;
         item->length = length;
-        replace_text(&item->prelude, &item->prelude_length, want->prelude, want->prelude_length);
+        if (!item->deletes_first)
+            replace_text(&item->prelude, &item->prelude_length, want->prelude, want->prelude_length);
         item->digest = want->text ? prg_map_hash(want->text, want->length) : 0;
     }
     free((char *)item->held);
     item->held = want->held ? prg_xstrdup(want->held) : NULL;
-    if (item->sent_number && !is_repeated && item->text &&
+    bool is_deleting = item->deletes_first && item->sent == PRG_SENT_DELETION; // that is to be read
+    if (item->sent_number && !is_repeated && !is_deleting && item->text &&
         (item->sent_digest != item->digest || (item->sent == PRG_SENT_DELETION) != item->is_deletion)) {
         unlink_unread(item); // the answer for the older message is of no interest any more
         item->sent_number = 0;
@@ -299,7 +302,7 @@ static void forget_connection(struct prg_outbox *outbox, struct prg_outbox_node 
         count(outbox, item, (size_t)-1);
         dequeue(item);
         item->sent = PRG_SENT_NOTHING;
-        item->sent_number = item->settled_ms = 0;
+        item->sent_number = 0; // but it settles as before: perhaps only the connection broke
         item->unread_next = NULL;
         count(outbox, item, 1);
     }
@@ -358,9 +361,14 @@ struct prg_outbox_item *prg_outbox_next(struct prg_outbox *outbox, const char *n
     return NULL;
 }
 
+static bool is_deletion_next(const struct prg_outbox_item *item)
+{
+    return item->is_deletion || (item->deletes_first && item->sent != PRG_SENT_DELETION);
+}
+
 static bool is_prelude_next(const struct prg_outbox_item *item)
 {
-    return item->is_deletion && item->prelude && item->sent != PRG_SENT_PRELUDE && item->sent != PRG_SENT_DELETION;
+    return is_deletion_next(item) && item->prelude && item->sent != PRG_SENT_PRELUDE && item->sent != PRG_SENT_DELETION;
 }
 
 bool prg_outbox_message(const struct prg_outbox_item *item, const char **ret_text, size_t *ret_length)
@@ -368,11 +376,12 @@ bool prg_outbox_message(const struct prg_outbox_item *item, const char **ret_tex
     bool is_prelude = is_prelude_next(item);
     *ret_text = is_prelude ? item->prelude : item->text;
     *ret_length = is_prelude ? item->prelude_length : item->length;
-    return item->is_deletion && !is_prelude;
+    return is_deletion_next(item) && !is_prelude;
 }
 
 void prg_outbox_sent(struct prg_outbox *outbox, struct prg_outbox_item *item, uint64_t number, uint64_t now_ms)
 {
+    bool is_deletion = is_deletion_next(item);
     bool is_first = item->sent != PRG_SENT_INSERTION && item->sent != PRG_SENT_PRELUDE;
     item->node->next_ms = now_ms + outbox->options.gap_ms;
     dequeue(item);
@@ -382,10 +391,10 @@ void prg_outbox_sent(struct prg_outbox *outbox, struct prg_outbox_item *item, ui
         enqueue(item);
         return;
     }
-    item->sent = item->is_deletion ? PRG_SENT_DELETION : PRG_SENT_INSERTION;
+    item->sent = is_deletion ? PRG_SENT_DELETION : PRG_SENT_INSERTION;
     item->sent_digest = item->digest;
     item->sent_number = number;
-    item->settled_ms = now_ms + (is_first || item->is_deletion ? outbox->options.settle_ms : UPDATE_GAP_MS);
+    item->settled_ms = now_ms + (is_first || is_deletion ? outbox->options.settle_ms : UPDATE_GAP_MS);
     append_unread(item);
 }
 
@@ -399,6 +408,8 @@ void prg_outbox_acknowledge(struct prg_outbox *outbox, const char *name, uint64_
         unlink_unread(item);
         item->sent_number = 0;
         item->is_read = is_deletion && item->is_deletion;
+        if (is_deletion)
+            item->deletes_first = false;
         count(outbox, item, 1);
         if (outbox->options.read)
             outbox->options.read(node->name, item, is_deletion, outbox->options.ctx);

@@ -4,8 +4,9 @@
 //
 // One item per node and object holds the last message alone. A node that connects is to be told every insertion again,
 // and each deletion until it has read it. Between the first message about an object on a connection (the node starts
-// something then) or its deletion and the next one lies the settling time, meanwhile later messages replace each other;
-// and never are more than a few messages unread.
+// something then) or its deletion and the next one lies the settling time, meanwhile later messages replace each other,
+// but for a deletion: a node has to forget an object before it is told of it anew. Never are more than a few messages
+// unread.
 #pragma once
 #include "base/strbuf.h"
 #include "object/reader.h"
@@ -24,10 +25,11 @@ struct prg_outbox_item {
     char *key, *prelude; // prelude: content of the message before a gentle deletion
     size_t prelude_length;
     uint64_t digest, order;
-    unsigned wanted; // by so many jobs; 0: once
-    bool is_waiting; // in the node's queue
-    bool is_read;    // a deletion that the node has read: never told again
-    bool is_final;   // the object is gone: the item goes when its deletion has been read
+    unsigned wanted;    // by so many jobs; 0: once
+    bool is_waiting;    // in the node's queue
+    bool is_read;       // a deletion that the node has read: never told again
+    bool deletes_first; // the node has to forget the object before it is told anew
+    bool is_final;      // the object is gone: the item goes when its deletion has been read
     enum { PRG_SENT_NOTHING, PRG_SENT_PRELUDE, PRG_SENT_INSERTION, PRG_SENT_DELETION } sent; // on this connection
     uint64_t sent_digest, sent_number, settled_ms;
     struct prg_outbox_item *queue_next, *queue_previous, *unread_next;

@@ -192,6 +192,32 @@ static void an_insertion_that_replaces_an_unread_deletion_is_told(void **state)
     assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:1");
 }
 
+static void what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    put_deletion(f, "n", "j", "gently", false);
+    put(f, "n", "job", "j", "2"); // before the deletion could be told
+    put(f, "n", "job", "j", NULL);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), ""); // nothing to tell
+    put(f, "n", "job", "j", "3");
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:gently");
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "-j:3");
+    assert_string_equal(sent_at(f, "n", 3000, &wait), ""); // not before it has been read
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 4000, &wait), "+j:gently");
+    assert_string_equal(sent_at(f, "n", 5000, &wait), "-j:3");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(sent_at(f, "n", 5999, &wait), "");
+    assert_string_equal(sent_at(f, "n", 6000, &wait), "+j:3");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 9000, &wait), "+j:3"); // once
+}
+
 static void no_more_than_the_window_is_unread(void **state)
 {
     struct fixture *f = *state;
@@ -308,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_deletion_for_good_is_dropped_when_it_has_been_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gentle_deletion_says_something_else_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_insertion_that_replaces_an_unread_deletion_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_than_the_window_is_unread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_held_waits_and_what_nothing_is_told_of_stays_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_is_known_as_long_as_one_job_wants_it, set_up, tear_down),
