@@ -104,12 +104,6 @@ static void on_delivered(const char *node, const char *kind, const char *ns, con
     wake(d);
 }
 
-static void on_connection(const char *node, bool is_connected, void *ctx)
-{
-    (void)ctx;
-    prg_log(PRG_LOG_INFO, is_connected ? "edge node connected" : "edge node gone", "node", node, NULL);
-}
-
 static void on_remark(const char *kind, const char *ns, const char *name, const char *reason, const char *message,
                       void *ctx)
 {
@@ -132,7 +126,6 @@ static struct prg_edge *edge_new(struct prg_learning_driver *d, uv_loop_t *loop)
         .nodes = settings->nodes,
         .node_count = settings->node_count,
         .report = on_report,
-        .connection = on_connection,
         .delivered = on_delivered,
         .remark = on_remark,
         .ctx = d,
