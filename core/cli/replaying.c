@@ -152,6 +152,7 @@ static int load_own(const struct prg_settings *settings, const struct prg_reader
 void prg_inputs_make_planner(struct prg_inputs *inputs, const struct prg_settings *settings)
 {
     inputs->planner = prg_planner_new(inputs->policies, settings->compat, settings->config_namespace);
+    prg_planner_set_lc_server(inputs->planner, settings->learning.lc_server);
     if (inputs->life)
         prg_policy_life_bind(inputs->life, inputs->planner);
     if (inputs->recorded.settings)

@@ -536,6 +536,14 @@ static void end_plan(struct learning_turn *turn)
 
 // ---- turns ----
 
+// Once: the link would send it again to nodes that have read it.
+static void tell_gone_once(struct learning_subject *subject)
+{
+    if (!subject->is_gone_told)
+        tell_job_gone(subject);
+    subject->is_gone_told = true;
+}
+
 // Nothing is stored under this name any more. Returns whether the turn is over and the subject with it.
 static bool begin_gone(struct learning_subject *subject)
 {
@@ -544,9 +552,7 @@ static bool begin_gone(struct learning_subject *subject)
         tell_dataset_gone(subject);
         return true;
     }
-    if (!subject->is_gone_told) // once: the link would send it again to nodes that have read it
-        tell_job_gone(subject);
-    subject->is_gone_told = true;
+    tell_gone_once(subject);
     if (subject->entry.name && edge->waiting_deletions &&
         edge->waiting_deletions(subject->ns, subject->name, edge->ctx) > 0) {
         subject->failures = subject->conflicts = 0;
@@ -592,6 +598,10 @@ static bool begin(struct learning_subject *subject, bool *ret_is_gone)
     if (!object) {
         *ret_is_gone = begin_gone(subject);
         return subject->turn != NULL;
+    }
+    if (!subject->is_dataset && prg_meta_is_deleting(object)) { // somebody's finalizer holds it
+        tell_gone_once(subject);
+        return false;
     }
     if (tell_stored(subject, object))
         return true;

@@ -758,6 +758,28 @@ static void a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes
     assert_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
 }
 
+static void a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes(void **state)
+{
+    struct world *w = *state;
+    struct prg_error err = {0};
+    put_yaml(w, job_yaml(w, false));
+    start(w);
+    run(w);
+    cJSON *going = prg_json_copy(&w->arena, job_of(w)), *meta = prg_json_get(going, "metadata");
+    prg_json_set_string(&w->arena, meta, "deletionTimestamp", "2026-06-01T00:00:00Z");
+    assert_ok(prg_store_mem_put(w->store, going, false, true, &err), &err);
+    prg_strbuf_clear(&w->told);
+    for (int i = 0; i < 3; i++) {
+        changed(w, "sedna.io", "IncrementalLearningJob", "helmet");
+        run(w);
+    }
+    delete_job(w);
+    changed(w, "sedna.io", "IncrementalLearningJob", "helmet");
+    run(w);
+    assert_string_equal(w->told.text, "delete to edge1; ");
+    assert_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
+}
+
 static void a_job_that_is_made_anew_is_first_deleted(void **state)
 {
     struct world *w = *state;
@@ -869,6 +891,7 @@ int main(void)
         TEST(a_report_that_the_policy_refuses_is_told_in_an_event),
         TEST(the_ledger_outlives_the_job_until_its_nodes_know),
         TEST(a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes),
+        TEST(a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes),
         TEST(a_job_that_is_made_anew_is_first_deleted),
         TEST(without_a_link_there_is_no_ledger),
         TEST(hostile_jobs_do_no_harm_to_others),

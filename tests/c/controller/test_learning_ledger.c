@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_learning_ledger.c: what is kept of a job for its edge nodes, and where they are listened to.
+#include "support/support.h"
+
+#include <string.h>
+
+#include "controller/learning_ledger.h"
+#include "controller/learning_settings.h"
+#include "learning/messages.h"
+#include "object/meta.h"
+#include "store/store_mem.h"
+
+struct fixture {
+    struct prg_arena arena;
+    struct prg_store *store;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    prg_arena_init(&f.arena);
+    f.store = prg_store_mem_new();
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    prg_store_free(f->store);
+    prg_arena_release(&f->arena);
+    return 0;
+}
+
+static cJSON *job(struct fixture *f, const char *annotations, const char *conditions)
+{
+    return json_of(&f->arena,
+                   prg_arena_printf(&f->arena,
+                                    "{'apiVersion': 'sedna.io/v1alpha1', 'kind': 'IncrementalLearningJob', 'metadata': "
+                                    "{'name': 'helmet', 'namespace': 'ns', 'uid': 'u1', 'annotations': %s}, 'spec': "
+                                    "{'dataset': {'name': 'photos'}}, 'status': {'conditions': %s}}",
+                                    annotations, conditions));
+}
+
+static void put_dataset(struct fixture *f)
+{
+    struct prg_error err = {0};
+    assert_ok(prg_store_mem_put(f->store,
+                                json_of(&f->arena,
+                                        "{'apiVersion': 'sedna.io/v1alpha1', 'kind': 'Dataset', 'metadata': {'name': "
+                                        "'photos', 'namespace': 'ns'}, 'spec': {'nodeName': 'edge1'}}"),
+                                false, true, &err),
+              &err);
+}
+
+static const char *deletions(struct fixture *f, const struct prg_reader *reader, const cJSON *ghost)
+{
+    cJSON *messages = prg_json_array(&f->arena), *message;
+    const char *text = "";
+    prg_learning_downstream(&f->arena, reader, ghost, PRG_CHANGE_DELETED, messages);
+    prg_json_each (message, messages)
+        text = prg_arena_printf(&f->arena, "%s%s %s;", text, prg_json_get_text(message, "node"),
+                                prg_json_get_text(prg_json_get(message, "header"), "operation"));
+    return text;
+}
+
+static void a_job_that_no_node_knows_is_not_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_ledger_entry entry;
+    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), &entry));
+    put_dataset(f);
+    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), &entry));
+    assert_true(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[{'type': 'Waiting'}]"), &entry));
+    assert_string_equal(entry.dataset, "edge1");
+}
+
+static void what_is_kept_reaches_the_same_nodes_when_all_else_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_ledger_entry entry, read;
+    struct prg_ledger_reader reader;
+    put_dataset(f);
+    const cJSON *stored = job(f,
+                              "{'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge3', 'sedna.io/Deploy': 'edge4', "
+                              "'sedna.io/model-hot-update-config': '/x'}",
+                              "[{'stage': 'Train', 'type': 'Waiting'}]");
+    assert_true(prg_ledger_of(&f->arena, &f->store->reader, stored, &entry));
+    const char *wanted = deletions(f, &f->store->reader, stored);
+    assert_string_equal(wanted, "edge1 delete;edge2 delete;edge3 delete;edge4 delete;");
+    const cJSON *object = prg_ledger_object(&f->arena, &entry);
+    assert_string_equal(prg_meta_name(object), "perigee-edge-helmet");
+    struct prg_key dataset = {"sedna.io", "Dataset", "ns", "photos"};
+    assert_true(prg_store_mem_drop(f->store, &dataset));
+    assert_true(prg_ledger_read(&f->arena, object, &read));
+    assert_int_equal(prg_ledger_digest(&read), prg_ledger_digest(&entry));
+    const cJSON *ghost = prg_ledger_ghost(&f->arena, &read);
+    prg_ledger_reader_init(&reader, &f->arena, &f->store->reader, ghost, &read);
+    assert_string_equal(deletions(f, &reader.reader, ghost), wanted);
+}
+
+static void inference_without_hot_update_does_not_count_as_a_node(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_ledger_entry entry;
+    assert_true(prg_ledger_of(&f->arena, &f->store->reader,
+                              job(f, "{'sedna.io/Train': 'edge2', 'sedna.io/Deploy': 'edge4'}", "[{'type': 'Ready'}]"),
+                              &entry));
+    assert_string_equal(entry.deploy, "");
+}
+
+static void foreign_config_maps_are_no_entries(void **state)
+{
+    static const char *const objects[] = {
+        "{'metadata': {'name': 'perigee-edge-a'}, 'data': {'job': '{}'}}",
+        "{'metadata': {'name': 'perigee-edge-a', 'labels': {'perigee.dev/ledger': 'edge'}}, 'data': {}}",
+        "{'metadata': {'name': 'perigee-edge-a', 'labels': {'perigee.dev/ledger': 'edge'}}, 'data': {'job': 5}}",
+        "{'metadata': {'name': 'perigee-edge-a', 'labels': {'perigee.dev/ledger': 'edge'}}, 'data': {'job': '['}}",
+        "{'metadata': {'name': 'perigee-edge-a', 'labels': {'perigee.dev/ledger': 'edge'}}, 'data': {'job': '[1]'}}",
+        "{}",
+        "[]",
+        "null"};
+    struct fixture *f = *state;
+    struct prg_ledger_entry entry;
+    for (size_t i = 0; i < PRG_COUNT(objects); i++)
+        assert_false(prg_ledger_read(&f->arena, json_of(&f->arena, objects[i]), &entry));
+    assert_false(prg_ledger_read(&f->arena, NULL, &entry));
+}
+
+static void long_names_are_told_apart(void **state)
+{
+    struct fixture *f = *state;
+    char a[300], b[300];
+    memset(a, 'x', sizeof(a));
+    memset(b, 'x', sizeof(b));
+    a[250] = b[250] = '\0';
+    b[249] = 'y';
+    const char *x = prg_ledger_name(&f->arena, a), *y = prg_ledger_name(&f->arena, b);
+    assert_int_equal(strlen(x), 253);
+    assert_string_not_equal(x, y);
+}
+
+static void places_to_listen_at_are_read(void **state)
+{
+    static const struct {
+        const char *text, *address;
+        unsigned port;
+    } good[] = {{"127.0.0.1:9000", "127.0.0.1", 9000}, {":9000", NULL, 9000}, {"0", NULL, 0},
+                {"[::1]:65535", "::1", 65535},         {"::1:80", "::1", 80}, {"0.0.0.0:1", "0.0.0.0", 1}};
+    static const char *const bad[] = {
+        "", ":", "x", "1.2.3.4", "1.2.3.4:", "a:b", "a:-1", "a:65536", "a: 1", "a:99999999999999999999"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < PRG_COUNT(good); i++) {
+        struct prg_learning_settings settings = {0};
+        struct prg_error err = {0};
+        assert_ok(prg_learning_parse_listen(&f->arena, good[i].text, &settings, &err), &err);
+        assert_true(settings.has_edge);
+        assert_int_equal(settings.edge_port, good[i].port);
+        assert_true(prg_text_equal(settings.edge_address, good[i].address));
+    }
+    for (size_t i = 0; i < PRG_COUNT(bad); i++) {
+        struct prg_learning_settings settings = {0};
+        struct prg_error err = {0};
+        assert_int_equal(prg_learning_parse_listen(&f->arena, bad[i], &settings, &err), PRG_INVALID);
+    }
+    struct prg_learning_settings settings = {.has_edge = true};
+    assert_int_equal(prg_learning_parse_listen(&f->arena, "off", &settings, NULL), PRG_OK);
+    assert_false(settings.has_edge);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_that_no_node_knows_is_not_kept),
+        TEST(what_is_kept_reaches_the_same_nodes_when_all_else_is_gone),
+        TEST(inference_without_hot_update_does_not_count_as_a_node),
+        TEST(foreign_config_maps_are_no_entries),
+        TEST(long_names_are_told_apart),
+        TEST(places_to_listen_at_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
