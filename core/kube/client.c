@@ -784,7 +784,7 @@ struct prg_client *prg_client_new(struct prg_transport *transport, struct prg_ti
     client->discovery = discovery;
     if (options)
         client->options = *options;
-    client->manager = prg_xstrdup(options && options->manager ? options->manager : "perigee");
+    client->manager = prg_xstrdup(options && options->manager ? options->manager : PRG_MANAGER);
     prg_map_init(&client->applied);
     return client;
 }

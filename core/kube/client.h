@@ -9,11 +9,13 @@
 #include "object/key.h"
 #include "store/write.h"
 
+#define PRG_MANAGER "perigee" // field manager of all that is written
+
 struct prg_client;
 struct prg_write; // one under way
 
 struct prg_client_options {
-    const char *manager;          // NULL: "perigee"
+    const char *manager;          // NULL: PRG_MANAGER
     bool (*may_write)(void *ctx); // NULL: always. Asked right before each request
     void *ctx;
     // True: the field (".spec.replicas") is somebody else's and is left to them. NULL: prg_client_is_foreign.

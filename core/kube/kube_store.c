@@ -210,7 +210,7 @@ static bool concerns(const char *manager)
 
 static uint32_t mark(const cJSON *object)
 {
-    return prg_adopt_mark(object, "perigee");
+    return prg_adopt_mark(object, PRG_MANAGER);
 }
 
 static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of, const char *ns, const char *name)
@@ -358,11 +358,9 @@ struct prg_kube_store *prg_kube_store_new(struct prg_transport *transport, struc
     s->objects = prg_objects_new(0);
     s->metadata = prg_objects_new(1 << 20);
     s->discovery = prg_discovery_new(transport, timers);
-    struct prg_client_options client = {
-        .manager = options->manager, .may_write = options->may_write, .ctx = options->ctx};
+    struct prg_client_options client = {.may_write = options->may_write, .ctx = options->ctx};
     s->client = prg_client_new(transport, timers, s->discovery, &client);
-    struct prg_recorder_options recorder = {.component = options->manager,
-                                            .instance = options->instance,
+    struct prg_recorder_options recorder = {.instance = options->instance,
                                             .may_write = options->may_write,
                                             .ctx = options->ctx,
                                             .seed = prg_map_hash("events", 6)};

@@ -27,8 +27,7 @@ struct prg_kube_watch { // a kind to be kept; texts are copied
 struct prg_kube_store_options {    // texts are copied
     const char *const *namespaces; // that are read and written; none: all
     size_t namespace_count;
-    const char *manager;          // NULL: "perigee"
-    const char *instance;         // of the Events, NULL: the manager
+    const char *instance;         // of the Events, NULL: the component
     bool (*may_write)(void *ctx); // NULL: always
     // An object appeared, changed or vanished after the first reading. Must not write.
     prg_store_watch_fn changed;
