@@ -121,8 +121,15 @@ void slow_store_answer(struct slow_store *slow, bool is_seen)
     cJSON *answer = prg_json_copy(&write->arena, named);
     cJSON *metadata = prg_json_ensure_object(&write->arena, answer, "metadata");
     if (is_seen) {
+        struct prg_key key;
+        assert_int_equal(prg_key_of(&write->arena, answer, &key, NULL), PRG_OK);
         prg_store_write(slow->inner, &write->request, on_inner, &told);
         prg_store_deliver(slow->inner);
+        const cJSON *written = slow->inner->reader.get(&slow->inner->reader, &key);
+        if (written && write->request.kind > PRG_WRITE_CREATE) { // a patch or a status is in what is there now
+            answer = prg_json_copy(&write->arena, written);
+            metadata = prg_json_ensure_object(&write->arena, answer, "metadata");
+        }
     }
     prg_json_set(&write->arena, metadata, "resourceVersion",
                  prg_json_stringf(&write->arena, "%zu", 100 + ++slow->versions));
