@@ -188,6 +188,8 @@ static void a_pod_that_never_shows_up_holds_nobody_up_for_ever(void **state)
     slow_store_answer(&f->slow, false); // made, and deleted by somebody before the cache saw it
     slow_store_answer(&f->slow, true);
     put_pod(f, "a-train-new", "train", "Running");
+    run(f);
+    assert_string_equal(next_write(f), "");
     f->now_ms += 31000;
     run(f);
     assert_string_equal(next_write(f), "status IncrementalLearningJob"); // the pod that is there runs
