@@ -288,6 +288,8 @@ static void on_retry(void *ctx)
 static void set_pause(struct link *link, enum pause pause, bool is_set)
 {
     unsigned before = link->pauses;
+    if (!link->is_current) // what it sent before its successor came is wanted all the same
+        return;
     link->pauses = is_set ? link->pauses | (unsigned)pause : link->pauses & ~(unsigned)pause;
     if (!before && link->pauses)
         prg_websocket_pause(link->ws);
@@ -398,7 +400,7 @@ static bool look_at(struct link *link, struct report *report, const char *text, 
     char line[PRG_ERROR_LINE];
     if (prg_envelope_read(&report->arena, text, length, &envelope, &err) != PRG_OK) {
         refuse(edge, PRG_EDGE_MALFORMED, link->node, prg_error_text(&err, line, sizeof(line)));
-        prg_websocket_close(link->ws, 1007, "not a message");
+        prg_websocket_refuse(link->ws, 1007, "not a message");
         return false;
     }
     const char *kind = kind_of_report(envelope.kind), *name = envelope.name;

@@ -37,6 +37,7 @@ struct prg_websocket {
     enum prg_websocket_end end;
     bool is_paused, has_queued, in_recv;
     bool is_closing;   // a close frame of ours is queued or sent
+    bool is_unwanted;  // what else it says
     bool is_refused;   // by wslay: broken or oversized input
     bool is_ended;     // nothing more can be read: the peer has closed, or reset
     bool is_draining;  // the peer has gone: read what is left of it, whatever the limits
@@ -103,7 +104,7 @@ static void on_message(wslay_event_context_ptr wslay, const struct wslay_event_o
 {
     struct prg_websocket *ws = user;
     (void)wslay;
-    if (ws->is_ending || ws->is_closing)
+    if (ws->is_ending || ws->is_unwanted)
         return;
     if (arg->opcode == WSLAY_TEXT_FRAME || arg->opcode == WSLAY_BINARY_FRAME)
         ws->options.events->message((const char *)arg->msg, arg->msg_length, ws->ctx);
@@ -335,6 +336,12 @@ void prg_websocket_close(struct prg_websocket *ws, unsigned code, const char *re
     uv_timer_start(&ws->deadline, on_deadline, CLOSE_MS, 0);
     if (!ws->in_recv)
         settle(ws);
+}
+
+void prg_websocket_refuse(struct prg_websocket *ws, unsigned code, const char *reason)
+{
+    ws->is_unwanted = true;
+    prg_websocket_close(ws, code, reason);
 }
 
 void prg_websocket_drop(struct prg_websocket *ws)

@@ -45,6 +45,9 @@ size_t prg_websocket_queued_bytes(const struct prg_websocket *ws);
 // Nothing is read until resume; the peer's sending then stalls.
 void prg_websocket_pause(struct prg_websocket *ws);
 void prg_websocket_resume(struct prg_websocket *ws);
-// Sends a close frame behind what is queued and waits for the answer, at most a second.
+// Sends a close frame behind what is queued and waits for the answer, at most a second. Messages that the peer sent
+// before it answers still come.
 void prg_websocket_close(struct prg_websocket *ws, unsigned code, const char *reason);
+// The same for a peer whose messages are not wanted any more.
+void prg_websocket_refuse(struct prg_websocket *ws, unsigned code, const char *reason);
 void prg_websocket_drop(struct prg_websocket *ws); // at once; closed is still called, from the loop

@@ -592,6 +592,30 @@ static void reports_before_a_reset_are_not_lost(void **state)
     }
 }
 
+static void reports_before_a_new_connection_are_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_edge_options options = {.max_reports = 4};
+    start(f, &options);
+    for (int round = 0; round < 10; round++) {
+        struct client older, newer;
+        const char *node = prg_arena_printf(&f->arena, "n%d", round);
+        client_open(&older, &f->loop, f->port, node);
+        for (int i = 0; i < 20; i++) // the server reads none of it before the new connection is there
+            client_report(&older, "Dataset", prg_arena_printf(&f->arena, "%s-%d", node, i), "1");
+        client_connect(&newer, &f->loop, f->port);
+        client_handshake(&newer, node, NULL);
+        if (round % 2)
+            client_close(&older);
+        assert_int_equal(client_status(&newer), 101);
+        for (int i = 0; i < 20; i++)
+            await(f, prg_arena_printf(&f->arena, "ns/%s-%d 1", node, i));
+        if (!(round % 2))
+            client_close(&older);
+        client_close(&newer);
+    }
+}
+
 // ---- messages to nodes ----
 
 static void a_node_is_told_in_order_and_what_it_has_read_is_known(void **state)
@@ -884,6 +908,7 @@ int main(void)
         LINK_TEST(a_node_whose_reports_are_not_finished_is_not_read_any_more),
         LINK_TEST(a_node_that_reports_too_fast_is_slowed_down_and_loses_nothing),
         LINK_TEST(reports_before_a_reset_are_not_lost),
+        LINK_TEST(reports_before_a_new_connection_are_not_lost),
         LINK_TEST(a_node_is_told_in_order_and_what_it_has_read_is_known),
         LINK_TEST(a_node_that_connects_again_is_told_all_again),
         LINK_TEST(a_newer_connection_of_a_node_takes_the_place_of_the_older_one),
