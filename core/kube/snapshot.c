@@ -70,9 +70,11 @@ struct snapshot {
     uv_loop_t loop;
     struct prg_timers *timers;
     struct prg_http *http;
-    struct prg_map kinds;     // group, kind -> struct kind
-    struct prg_map answers;   // group, kind, namespace, name, selector -> struct answer
-    struct prg_error trouble; // the first; code PRG_OK: none
+    struct prg_map kinds;      // group, kind -> struct kind
+    struct prg_map answers;    // group, kind, namespace, name, selector -> struct answer
+    struct prg_error trouble;  // the first; code PRG_OK: none
+    bool has_asked, has_heard; // a question was sent, answered
+    struct prg_vec waiting;    // struct answer * that are sent after that, see start
 };
 
 struct answer { // to one question; lives as long as the snapshot
@@ -153,6 +155,16 @@ static const cJSON *take_object(struct snapshot *s, const struct kind *kind, con
 }
 
 static void start(struct answer *a);
+static void send_now(struct answer *a);
+
+// The first answer is there, so the connection is.
+static void send_waiting(struct snapshot *s)
+{
+    s->has_heard = true;
+    for (size_t i = 0; i < s->waiting.count; i++)
+        send_now(s->waiting.items[i]);
+    s->waiting.count = 0;
+}
 
 static void finish(struct answer *a, int status)
 {
@@ -188,6 +200,7 @@ static void on_got(const struct prg_response *response, void *ctx)
     else
         prg_status_fail(response, &a->err);
     finish(a, response->status);
+    send_waiting(a->snapshot);
 }
 
 // ---- lists ----
@@ -252,6 +265,7 @@ static const char *next_page(struct answer *a)
 static void on_listed(const struct prg_response *response, void *ctx)
 {
     struct answer *a = ctx;
+    send_waiting(a->snapshot);
     if (prg_response_ok(response)) {
         if (prg_split_finish(a->split, &a->err) == PRG_OK)
             a->next = next_page(a);
@@ -275,7 +289,20 @@ static void on_listed(const struct prg_response *response, void *ctx)
     finish(a, response->status);
 }
 
+// libcurl (7.88) lets requests that wait for a connection to share go one after the other, each after the answer of the
+// one before; those that find the connection there go together.
 static void start(struct answer *a)
+{
+    struct snapshot *s = a->snapshot;
+    if (s->has_asked && !s->has_heard) {
+        prg_vec_push(&s->waiting, a);
+        return;
+    }
+    s->has_asked = true;
+    send_now(a);
+}
+
+static void send_now(struct answer *a)
 {
     struct snapshot *s = a->snapshot;
     struct prg_transport *transport = prg_http_transport(s->http);
@@ -370,6 +397,7 @@ static const struct answer *answered(struct answer *a)
 // ---- kinds ----
 
 struct document { // of discovery
+    struct snapshot *snapshot;
     struct prg_arena *arena;
     cJSON *root;
     struct prg_error err;
@@ -388,13 +416,14 @@ static void on_document(const struct prg_response *response, void *ctx)
         prg_status_fail(response, &d->err);
     }
     d->is_done = true;
+    send_waiting(d->snapshot);
 }
 
 // NULL: not there, or trouble.
 static cJSON *fetch_document(struct snapshot *s, struct prg_arena *arena, const char *path)
 {
     struct prg_transport *transport = prg_http_transport(s->http);
-    struct document d = {.arena = arena};
+    struct document d = {.snapshot = s, .arena = arena};
     struct prg_request request = {.method = "GET", .path = path, .deadline_ms = GET_DEADLINE_MS};
     struct prg_call_handler handler = {.done = on_document};
     transport->start(transport, &request, &handler, &d);
@@ -607,6 +636,7 @@ static void snapshot_free(struct prg_store *store)
     }
     prg_map_release(&s->answers);
     prg_map_release(&s->kinds);
+    prg_vec_release(&s->waiting);
     prg_arena_release(&s->arena);
     prg_kube_config_release(&s->config);
     pthread_mutex_destroy(&s->lock);
