@@ -212,6 +212,7 @@ void prg_learning_driver_stop(struct prg_learning_driver *driver)
         return;
     driver->is_started = false;
     prg_learning_loop_pause(driver->loop, true);
+    prg_learning_loop_run(driver->loop, now_ms(), prg_clock_wall_ns()); // reports that came in
     if (driver->has_timer)
         uv_timer_stop(&driver->again);
     if (!driver->is_listening)

@@ -325,6 +325,7 @@ void prg_learning_loop_report(struct prg_learning_loop *loop, const struct prg_l
     report->ctx = ctx;
     struct learning_subject *subject = learning_subject_ensure(loop, is_dataset, message->ns, message->name);
     prg_vec_push(&subject->reports, report);
+    loop->report_count++;
     learning_enqueue(subject, 0);
 }
 
@@ -360,11 +361,14 @@ static bool is_waiting_for_pods(struct learning_subject *subject)
 // Takes a key that is due, unless all hands are full. Returns how many turns ended at once, or -1: none was taken.
 static int take(struct prg_learning_loop *loop)
 {
-    bool is_free = !loop->is_paused && loop->open < loop->options.workers;
-    const char *key = is_free ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
+    const char *key = loop->open < loop->options.workers ? prg_workqueue_take(loop->queue, loop->now_ms) : NULL;
     if (!key)
         return -1;
     struct learning_subject *subject = prg_map_get(&loop->subjects, key);
+    if (loop->is_paused && (!subject || !subject->reports.count)) { // everything is queued anew when it goes on
+        prg_workqueue_done(loop->queue, key, loop->now_ms);
+        return 0;
+    }
     uint64_t wait_ms = prg_freshness_wait_ms(loop->freshness, key, &loop->store->reader, loop->now_ms);
     if (subject && !wait_ms && is_waiting_for_pods(subject))
         wait_ms = PRG_FRESHNESS_MS;
@@ -412,8 +416,8 @@ int64_t prg_learning_loop_next_ms(const struct prg_learning_loop *loop, uint64_t
 {
     if (loop->ended.count)
         return 0;
-    bool is_free = !loop->is_paused && loop->open < loop->options.workers;
-    return is_free ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
+    bool is_resting = loop->is_paused && !loop->report_count;
+    return !is_resting && loop->open < loop->options.workers ? prg_workqueue_next_ms(loop->queue, now_ms) : -1;
 }
 
 void prg_learning_loop_pause(struct prg_learning_loop *loop, bool is_paused)
@@ -423,5 +427,5 @@ void prg_learning_loop_pause(struct prg_learning_loop *loop, bool is_paused)
 
 size_t prg_learning_loop_open(const struct prg_learning_loop *loop)
 {
-    return loop->open;
+    return loop->open + loop->report_count;
 }

@@ -51,9 +51,10 @@ void prg_learning_loop_changed(struct prg_learning_loop *loop, const struct prg_
 size_t prg_learning_loop_run(struct prg_learning_loop *loop, uint64_t now_ms, int64_t wall_ns);
 // Milliseconds until run has something to do, -1 when only a change or an answer brings something.
 int64_t prg_learning_loop_next_ms(const struct prg_learning_loop *loop, uint64_t now_ms);
-// While it is paused no turn begins; those under way end.
+// While it is paused no plan is made; what is under way ends, and reports that came in are stored. After a pause
+// prg_learning_loop_enqueue_all is due.
 void prg_learning_loop_pause(struct prg_learning_loop *loop, bool is_paused);
-size_t prg_learning_loop_open(const struct prg_learning_loop *loop); // under way
+size_t prg_learning_loop_open(const struct prg_learning_loop *loop); // turns under way, and reports that wait
 
 // ---- reports of edge nodes ----
 

@@ -58,8 +58,9 @@ struct prg_learning_loop {
     struct prg_map owners;   // "ns/pod" -> queue key of its job (heap): who to ask when it vanishes
     struct prg_vec ended;    // struct learning_turn
     size_t open;
-    uint64_t now_ms; // of the call under way
-    int64_t wall_ns; // of the last one
+    size_t report_count; // not answered
+    uint64_t now_ms;     // of the call under way
+    int64_t wall_ns;     // of the last one
     bool is_running, is_paused;
 };
 

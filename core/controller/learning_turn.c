@@ -249,6 +249,7 @@ static void answer(struct learning_subject *subject, enum prg_learning_answer va
 {
     struct learning_report *report = subject->reports.items[0];
     subject->reports.count--;
+    subject->loop->report_count--;
     memmove(subject->reports.items, subject->reports.items + 1, subject->reports.count * sizeof(void *));
     subject->conflicts = 0;
     report->answer(value, why, report->ctx);
@@ -595,6 +596,8 @@ static bool begin(struct learning_subject *subject, bool *ret_is_gone)
             return true;
         object = learning_subject_get(subject);
     }
+    if (subject->loop->is_paused)
+        return false;
     if (!object) {
         *ret_is_gone = begin_gone(subject);
         return subject->turn != NULL;

@@ -250,7 +250,6 @@ static void two_jobs_are_under_way_at_a_time_and_never_one_twice(void **state)
     put_job(f, "c", "Train", "Ready");
     prg_learning_loop_enqueue_all(f->loop, f->now_ms);
     run(f);
-    assert_int_equal(prg_learning_loop_open(f->loop), 2);
     assert_int_equal(f->slow.open, 2);
     changed(f, "sedna.io", "IncrementalLearningJob", "a");
     changed(f, "sedna.io", "IncrementalLearningJob", "b");
@@ -275,8 +274,28 @@ static void a_paused_loop_begins_nothing_and_goes_on_later(void **state)
     assert_int_equal(f->slow.open, 0);
     assert_int_equal(prg_learning_loop_next_ms(f->loop, f->now_ms), -1);
     prg_learning_loop_pause(f->loop, false);
+    prg_learning_loop_enqueue_all(f->loop, f->now_ms);
     run(f);
     assert_int_equal(f->slow.open, 1);
+}
+
+static void a_paused_loop_still_stores_what_nodes_have_reported(void **state)
+{
+    struct fixture *f = *state;
+    put_job(f, "a", "Train", "Waiting");
+    prg_learning_loop_pause(f->loop, true);
+    report(f, "Failed");
+    assert_int_equal(prg_learning_loop_open(f->loop), 1);
+    assert_int_equal(prg_learning_loop_next_ms(f->loop, f->now_ms), 0);
+    run(f);
+    assert_string_equal(next_write(f), "status IncrementalLearningJob");
+    slow_store_answer(&f->slow, true);
+    run(f);
+    assert_int_equal(f->answer, PRG_LEARNING_STORED);
+    assert_string_equal(state_of(f, "a"), "Train Failed");
+    assert_int_equal(f->slow.open, 0); // no plan
+    assert_int_equal(prg_learning_loop_open(f->loop), 0);
+    assert_int_equal(prg_learning_loop_next_ms(f->loop, f->now_ms), -1);
 }
 
 static void the_end_with_writes_under_way_calls_nobody_back(void **state)
@@ -322,6 +341,7 @@ int main(void)
         TEST(a_report_that_is_refused_for_a_while_is_handed_back),
         TEST(two_jobs_are_under_way_at_a_time_and_never_one_twice),
         TEST(a_paused_loop_begins_nothing_and_goes_on_later),
+        TEST(a_paused_loop_still_stores_what_nodes_have_reported),
         TEST(the_end_with_writes_under_way_calls_nobody_back),
         TEST(a_refused_plan_pauses_as_long_as_the_server_asks),
     };
