@@ -273,7 +273,7 @@ void bench_plan(void)
 {
     static const int counts[] = {15, 100, 1000};
     char name[64];
-    for (size_t i = 0; i < PRG_COUNT(counts); i++) {
+    for (size_t i = 0; i < PRG_COUNT(counts) && (size_t)counts[i] <= bench_options.most; i++) {
         struct planning p;
         planning_init(&p, counts[i]);
         snprintf(name, sizeof(name), "plan.%d", counts[i]);

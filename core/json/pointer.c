@@ -75,6 +75,10 @@ cJSON *prg_pointer_get(const cJSON *root, const char *pointer)
 void prg_pointer_push(struct prg_strbuf *pointer, const char *token)
 {
     prg_strbuf_putc(pointer, '/');
+    if (!strpbrk(token, "~/")) {
+        prg_strbuf_puts(pointer, token);
+        return;
+    }
     while (*token) {
         size_t plain = strcspn(token, "~/");
         prg_strbuf_add(pointer, token, plain);
@@ -86,7 +90,13 @@ void prg_pointer_push(struct prg_strbuf *pointer, const char *token)
 
 void prg_pointer_push_index(struct prg_strbuf *pointer, size_t index)
 {
-    prg_strbuf_printf(pointer, "/%zu", index);
+    char digits[24];
+    size_t at = sizeof(digits);
+    do
+        digits[--at] = (char)('0' + index % 10);
+    while (index /= 10);
+    digits[--at] = '/';
+    prg_strbuf_add(pointer, digits + at, sizeof(digits) - at);
 }
 
 bool prg_pointer_is_valid(const char *pointer)

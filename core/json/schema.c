@@ -87,8 +87,14 @@ const struct prg_schema *prg_schema_of_kind(const char *api_group, const char *k
 }
 
 // ---- the check ----
+// The way to a node. Its pointer is only written when there is something to tell.
+struct place {
+    const struct place *up;
+    const char *key; // NULL: index
+    size_t index;
+};
+
 struct check {
-    struct prg_strbuf pointer; // of the node under work
     prg_schema_report_fn report;
     void *ctx;
 };
@@ -155,64 +161,83 @@ static bool kind_accepts(enum prg_schema_kind kind, const cJSON *node)
     return true;
 }
 
-static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node);
-static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node);
+static void write_pointer(struct prg_strbuf *out, const struct place *place)
+{
+    if (!place)
+        return;
+    write_pointer(out, place->up);
+    if (place->key)
+        prg_pointer_push(out, place->key);
+    else
+        prg_pointer_push_index(out, place->index);
+}
+
+static void tell(struct check *check, struct prg_schema_finding *finding, const struct place *place)
+{
+    prg_auto_strbuf pointer = PRG_STRBUF_INIT;
+    write_pointer(&pointer, place);
+    finding->pointer = pointer.text;
+    check->report(finding, check->ctx);
+}
+
+static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node,
+                         const struct place *place);
+static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node,
+                           const struct place *place);
 
 // field describes node itself, or with as_element the elements of the list or map that node is in.
-static void check_value(struct check *check, const struct prg_schema_field *field, bool as_element, const cJSON *node)
+static void check_value(struct check *check, const struct prg_schema_field *field, bool as_element, const cJSON *node,
+                        const struct place *place)
 {
     enum prg_schema_kind kind = as_element ? field->element : field->kind;
     if (prg_json_is_null(node))
         return;
     if (!kind_accepts(kind, node)) {
-        struct prg_schema_finding finding = {PRG_PROBLEM_WRONG_TYPE, check->pointer.text, node, kind_name(kind), NULL};
-        check->report(&finding, check->ctx);
+        struct prg_schema_finding finding = {PRG_PROBLEM_WRONG_TYPE, NULL, node, kind_name(kind), NULL};
+        tell(check, &finding, place);
         return;
     }
     if (kind == PRG_KIND_OBJECT && field->type)
-        check_object(check, field->type, node);
+        check_object(check, field->type, node, place);
     else if (!as_element && (kind == PRG_KIND_MAP || kind == PRG_KIND_LIST))
-        check_elements(check, field, node);
+        check_elements(check, field, node, place);
 }
 
-static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node)
+static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node,
+                           const struct place *place)
 {
-    size_t length = check->pointer.length, index = 0;
+    struct place inner = {.up = place};
     const cJSON *item;
     prg_json_each (item, node) {
-        if (field->kind == PRG_KIND_MAP)
-            prg_pointer_push(&check->pointer, item->string);
-        else
-            prg_pointer_push_index(&check->pointer, index++);
-        check_value(check, field, true, item);
-        prg_strbuf_truncate(&check->pointer, length);
+        inner.key = field->kind == PRG_KIND_MAP ? item->string : NULL;
+        check_value(check, field, true, item, &inner);
+        inner.index++;
     }
 }
 
-static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node)
+static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node,
+                         const struct place *place)
 {
-    size_t length = check->pointer.length;
+    struct place inner = {.up = place};
     const cJSON *member;
     prg_json_each (member, node) {
         const struct prg_schema_field *field = prg_schema_find(schema, member->string);
-        prg_pointer_push(&check->pointer, member->string);
+        inner.key = member->string;
         if (field) {
-            check_value(check, field, false, member);
+            check_value(check, field, false, member, &inner);
         } else {
             const struct prg_schema_field *nearest = prg_schema_nearest(schema, member->string);
-            struct prg_schema_finding finding = {PRG_PROBLEM_UNKNOWN_FIELD, check->pointer.text, member, NULL,
+            struct prg_schema_finding finding = {PRG_PROBLEM_UNKNOWN_FIELD, NULL, member, NULL,
                                                  nearest ? nearest->name : NULL};
-            check->report(&finding, check->ctx);
+            tell(check, &finding, &inner);
         }
-        prg_strbuf_truncate(&check->pointer, length);
     }
 }
 
 void prg_schema_check(const struct prg_schema *schema, const cJSON *node, prg_schema_report_fn report, void *ctx)
 {
-    struct check check = {PRG_STRBUF_INIT, report, ctx};
+    struct check check = {report, ctx};
     struct prg_schema_field root = {"", PRG_KIND_OBJECT, PRG_KIND_ANY, 0, schema, NULL};
     if (node)
-        check_value(&check, &root, false, node);
-    prg_strbuf_release(&check.pointer);
+        check_value(&check, &root, false, node, NULL);
 }

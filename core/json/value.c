@@ -346,7 +346,7 @@ cJSON *prg_json_get(const cJSON *object, const char *key)
         return NULL;
     cJSON *member;
     prg_json_each (member, object)
-        if (strcmp(member->string, key) == 0)
+        if (member->string[0] == key[0] && strcmp(member->string, key) == 0)
             return member;
     return NULL;
 }

@@ -373,12 +373,30 @@ static void trim(const char **text, size_t *length)
     }
 }
 
+// True for what nearly all quantities are: one to three digits and a suffix. These are canonical: a number below a
+// thousand moves to no larger suffix, and none of them is beyond the limits.
+static bool is_plainly_canonical(const char *text)
+{
+    static const char *const plain[] = {"", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"};
+    size_t digits = strspn(text, "0123456789");
+    if (digits < 1 || digits > 3 || text[0] == '0')
+        return false;
+    for (size_t i = 0; i < PRG_COUNT(plain); i++)
+        if (strcmp(text + digits, plain[i]) == 0)
+            return true;
+    return false;
+}
+
 int prg_quantity_canonical(struct prg_arena *arena, const char *text, const char **ret, struct prg_error *err)
 {
     struct prg_quantity q;
     size_t length = strlen(text);
     bool kept;
 
+    if (is_plainly_canonical(text)) {
+        *ret = prg_arena_strndup(arena, text, length);
+        return PRG_OK;
+    }
     trim(&text, &length);
     if (parse(text, length, &q, &kept, err) != PRG_OK)
         return PRG_INVALID;

@@ -330,6 +330,95 @@ static int read_result(struct prg_arena *arena, const struct prg_strbuf *text, c
     return PRG_OK;
 }
 
+// ---- the short way ----
+//
+// Nearly all placeholders are {{.Name}} or {{.Namespace}}, whole within one text, and names need no escapes: then texts
+// can be filled where they stand, with the same result. Anything else goes the long way.
+
+enum extent { EXTENT_NONE, EXTENT_SIMPLE, EXTENT_OTHER };
+enum { SHORT_WAY = 64 * 1024 }; // bytes of all texts; templates have limits that only the long way knows
+
+static bool is_name(const char *text)
+{
+    return text && *text &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == strlen(text);
+}
+
+// Length of the simple placeholder at `at`, 0 when it is none. *ret_key: the field of the metadata.
+static size_t simple_length(const char *at, const char **ret_key)
+{
+    const char *p = at + 2;
+    p += strspn(p, " ");
+    *ret_key = strncmp(p, ".Namespace", 10) == 0 ? "namespace" : strncmp(p, ".Name", 5) == 0 ? "name" : NULL;
+    if (!*ret_key)
+        return 0;
+    p += 1 + strlen(*ret_key);
+    p += strspn(p, " ");
+    return strncmp(p, "}}", 2) == 0 ? (size_t)(p + 2 - at) : 0;
+}
+
+static enum extent text_extent(const char *text, size_t length)
+{
+    enum extent extent = EXTENT_NONE;
+    const char *key;
+    if (strlen(text) != length)
+        return memmem(text, length, "{{", 2) ? EXTENT_OTHER : EXTENT_NONE;
+    while ((text = strstr(text, "{{"))) {
+        size_t simple = simple_length(text, &key);
+        if (!simple)
+            return EXTENT_OTHER;
+        text += simple;
+        extent = EXTENT_SIMPLE;
+    }
+    return extent;
+}
+
+// *bytes: of the texts so far.
+static enum extent extent_of(const cJSON *node, size_t *bytes)
+{
+    enum extent extent = EXTENT_NONE;
+    const cJSON *item;
+    if (prg_json_is_string(node)) {
+        *bytes += prg_json_text_length(node);
+        return *bytes > SHORT_WAY ? EXTENT_OTHER : text_extent(prg_json_text(node), prg_json_text_length(node));
+    }
+    prg_json_each (item, node) {
+        enum extent inner = extent_of(item, bytes);
+        if (inner > extent)
+            extent = inner;
+        if (extent == EXTENT_OTHER || (item->string && strstr(item->string, "{{")))
+            return EXTENT_OTHER;
+    }
+    return extent;
+}
+
+static const char *filled(struct prg_arena *arena, const char *text, const cJSON *metadata)
+{
+    prg_auto_strbuf out = PRG_STRBUF_INIT;
+    const char *next, *key;
+    for (; (next = strstr(text, "{{")); text = next + simple_length(next, &key)) {
+        (void)simple_length(next, &key);
+        prg_strbuf_add(&out, text, (size_t)(next - text));
+        prg_strbuf_puts(&out, prg_json_get_text(metadata, key));
+    }
+    prg_strbuf_puts(&out, text);
+    return prg_arena_strdup(arena, out.text);
+}
+
+static void fill(struct prg_arena *arena, cJSON *parent, const cJSON *metadata)
+{
+    for (cJSON *child = parent->child, *next; child; child = next) {
+        next = child->next;
+        if (!prg_json_is_string(child)) {
+            fill(arena, child, metadata);
+        } else if (strstr(prg_json_text(child), "{{")) {
+            cJSON *value = prg_json_string(arena, filled(arena, prg_json_text(child), metadata));
+            prg_json_tag_one(value, PRG_ORIGIN_PLACEHOLDER);
+            prg_json_replace(parent, child, value);
+        }
+    }
+}
+
 int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, const cJSON *metadata, bool html,
                              cJSON **ret, struct prg_error *err)
 {
@@ -339,6 +428,14 @@ int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, co
     int rc = prg_typed_normal(arena, &prg_schema_container, container, &before, err);
     if (rc != PRG_OK)
         return rc;
+    size_t bytes = 0;
+    enum extent extent = extent_of(before, &bytes);
+    if (extent == EXTENT_NONE || (extent == EXTENT_SIMPLE && is_name(prg_json_get_text(metadata, "name")) &&
+                                  is_name(prg_json_get_text(metadata, "namespace")))) {
+        fill(arena, before, metadata);
+        *ret = before;
+        return PRG_OK;
+    }
     put_value(&w, &prg_schema_container, before);
     if (!memmem(w.out.text, w.out.length, "{{", 2)) {
         *ret = before;

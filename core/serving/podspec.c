@@ -70,11 +70,24 @@ static const char *fields_of_service(struct prg_serving *s, const cJSON *contain
     return prg_arena_strndup(s->arena, names.text, names.length);
 }
 
+static bool holds_placeholder(const cJSON *node)
+{
+    const cJSON *child;
+    if (prg_json_origin(node) == PRG_ORIGIN_PLACEHOLDER)
+        return true;
+    prg_json_each (child, prg_json_is_object(node) || prg_json_is_array(node) ? node : NULL)
+        if (holds_placeholder(child))
+            return true;
+    return false;
+}
+
 // One entry for each text in which a placeholder was replaced. path is of the node, and is left as it was.
 static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, const cJSON *before, const cJSON *after)
 {
     const cJSON *child;
     size_t length = path->length, count = 0;
+    if (!holds_placeholder(after)) // the usual case, before any path is made
+        return;
     if (prg_json_is_object(after)) {
         const cJSON **members = prg_members_sorted(s->arena, after, &count);
         for (size_t i = 0; i < count; i++) {

@@ -269,6 +269,21 @@ static void sums_keep_the_laws_of_arithmetic(void **state)
         }
 }
 
+static void short_quantities_are_canonical_as_they_are(void **state)
+{
+    static const char *const suffixes[] = {"", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"};
+    prg_auto_arena own = {0};
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(suffixes); i++)
+        for (int n = 1; n < 1000; n++) {
+            struct prg_quantity quantity;
+            const char *canonical, *text = prg_arena_printf(&own, "%d%s", n, suffixes[i]);
+            assert_int_equal(prg_quantity_parse(text, strlen(text), &quantity, NULL), PRG_OK);
+            assert_int_equal(prg_quantity_canonical(&own, text, &canonical, NULL), PRG_OK);
+            assert_string_equal(canonical, prg_quantity_print(&own, &quantity));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +291,7 @@ int main(void)
         TEST(every_recorded_sum_and_difference_holds),
         TEST(every_recorded_function_case_holds),
         TEST(resources_of_pods_get_their_canonical_text),
+        TEST(short_quantities_are_canonical_as_they_are),
         TEST(a_canonical_text_stays_as_it_is),
         TEST(what_is_no_quantity_is_refused_with_a_reason),
         TEST(the_largest_amounts_stay_exact),
