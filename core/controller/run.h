@@ -6,33 +6,31 @@
 #include "kube/config.h"
 
 struct prg_run_options {
-    const char *policies;        // folder of the policy set, "configmap:NAMESPACE/NAME", or NULL
-    uint32_t namespace_policies; // that namespaces may set; 0: none
+    const char *policies; // folder of the policy set, "configmap:NAMESPACE/NAME", or NULL
     const char *config_namespace;
     const struct prg_compat *compat;
     struct prg_policy_limits limits;
-    unsigned workers;              // reconciles at a time of each loop, 0: 1
-    prg_reconcile_fn report;       // may be NULL
-    void (*after_turn)(void *ctx); // may be NULL
-    void *ctx;
+    prg_reconcile_fn report;                      // may be NULL
+    void (*after_turn)(void *ctx);                // may be NULL
+    void *ctx;                                    // of both
     const char *version;                          // of the program, for metrics
-    bool listens;                                 // metrics and health are served over HTTP, unless once
     const char *listen_address;                   // NULL: loopback
-    uint16_t listen_port;                         // 0: any that is free
     const char *record;                           // file or folder of a recording of all plans, or NULL
-    bool has_no_serving;                          // InferenceServices are left alone
     const struct prg_learning_settings *learning; // NULL: learning jobs are left alone
+    uint32_t namespace_policies;                  // that namespaces may set; 0: none
+    unsigned workers;                             // reconciles at a time of each loop, 0: 1
+    uint16_t listen_port;                         // 0: any that is free
+    bool listens;                                 // metrics and health are served over HTTP, unless once
+    bool has_no_serving;                          // InferenceServices are left alone
 
-    // ---- a folder ----
+    bool play_kubelet, once; // a folder: see its catalog; return when nothing is left to do
+    bool elects;             // an API server: writes only while it holds the lease
     const char *folder;
-    bool play_kubelet;
-    bool once; // return when nothing is left to do
 
     // ---- an API server ----
     struct prg_kube_choice cluster;
     const char *const *namespaces; // that are looked after; none: all
     size_t namespace_count;
-    bool elects; // writes only while it holds the lease
     const char *user_agent;
 };
 
