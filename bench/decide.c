@@ -269,6 +269,36 @@ static void planning_release(struct planning *p)
     cluster_release(&p->cluster);
 }
 
+// The runtime that is chosen gets further containers.
+static void add_containers(struct planning *p, int count)
+{
+    struct prg_arena *arena = &p->cluster.arena;
+    const struct prg_reader *reader = &p->cluster.store->reader;
+    cJSON *runtime = prg_json_copy(
+        arena, prg_reader_get(reader, "serving.kserve.io", "ClusterServingRuntime", "", "rt-huggingface-lab"));
+    cJSON *containers = prg_json_at(runtime, "spec", "containers");
+    for (int i = 1; i < count; i++) {
+        cJSON *container = prg_json_copy(arena, containers->child);
+        prg_json_set(arena, container, "name", prg_json_stringf(arena, "sidecar-%d", i));
+        prg_json_append(containers, container);
+    }
+    put(&p->cluster, runtime);
+}
+
+static void measure_containers(void)
+{
+    static const int counts[] = {1, 4, 16, 64};
+    char name[64];
+    for (size_t i = 0; i < PRG_COUNT(counts); i++) {
+        struct planning p;
+        planning_init(&p, 15);
+        add_containers(&p, counts[i]);
+        snprintf(name, sizeof(name), "plan.containers.%d", counts[i]);
+        bench_measure(name, plan_once, &p);
+        planning_release(&p);
+    }
+}
+
 void bench_plan(void)
 {
     static const int counts[] = {15, 100, 1000};
@@ -287,4 +317,5 @@ void bench_plan(void)
         bench_print(name, (double)(p.written - before), "writes");
         planning_release(&p);
     }
+    measure_containers();
 }
