@@ -762,6 +762,10 @@ static void run_lua(struct repl *repl, struct prg_strbuf *text)
             rc = PRG_INVALID;
             break;
         }
+        if (repl->lines.is_abandoned) {
+            free(more);
+            break;
+        }
         prg_strbuf_putc(text, '\n');
         prg_strbuf_puts(text, more);
         free(more);

@@ -4,6 +4,7 @@
 
 #include <editline/readline.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,61 @@ static char **complete(const char *text, int start, int end)
     completion.at = 0;
     completion.complete(rl_line_buffer, text, (size_t)start, &completion.found, completion.ctx);
     return completion.found.length ? rl_completion_matches(text, next_match) : NULL;
+}
+
+// ---- Ctrl-C, Ctrl-Z ----
+
+// libedit's own way with SIGINT leaves the terminal as it was before the line and has read() fail, which ends the
+// input. So the terminal sends no signals while a line is edited, and the keys are bound.
+static bool was_abandoned;
+
+static int abandon(int count, int key)
+{
+    (void)count;
+    (void)key;
+    was_abandoned = true;
+    rl_done = 1; // ends the line as the end of input would
+    return 0;
+}
+
+// libedit's handler stops us with the terminal as it was. Without a shell above us nobody could wake us.
+static int suspend(int count, int key)
+{
+    (void)count;
+    (void)key;
+    if (getpgrp() != getsid(0)) {
+        raise(SIGTSTP);
+        rl_prep_terminal(1);
+        rl_forced_update_display();
+    }
+    return 0;
+}
+
+// Called when the line begins: the editor looks at the terminal anew each time, and only then is the mode it will set
+// known. It would set it after the prompt is shown, when a Ctrl-D or Ctrl-C typed at once is the terminal's still.
+static int prepare_terminal(void)
+{
+    char no_signals[] = "setty -d -isig";
+    rl_parse_and_bind(no_signals);
+    rl_prep_terminal(1);
+    return 0;
+}
+
+static char *read_edited(struct prg_repl_lines *lines, const char *prompt)
+{
+    sigset_t interrupt, before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    was_abandoned = false;
+    sigprocmask(SIG_BLOCK, &interrupt, &before); // one sent by somebody else
+    char *line = readline(prompt);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    lines->is_abandoned = was_abandoned;
+    if (!was_abandoned)
+        return line;
+    free(line);
+    puts("^C");
+    return prg_xstrdup("");
 }
 
 // $XDG_STATE_HOME/perigee/history, else ~/.local/state/perigee/history; NULL without a home.
@@ -79,6 +135,10 @@ void prg_repl_lines_open(struct prg_repl_lines *lines, prg_repl_complete_fn fn, 
     rl_completer_word_break_characters = (char *)(uintptr_t) " \t\n\"\\'`@$><=;|&{}(),+-*/%#~^"; // not "." and ":"
     rl_completion_append_character = '\0';
     rl_attempted_completion_function = complete;
+    rl_initialize();
+    rl_pre_input_hook = prepare_terminal;
+    rl_add_defun("perigee-abandon-line", abandon, 'C' & 0x1f);
+    rl_add_defun("perigee-suspend", suspend, 'Z' & 0x1f);
     using_history();
     stifle_history(HISTORY_LINES);
     lines->history = history_file();
@@ -102,7 +162,7 @@ static char *read_plain(void)
 
 char *prg_repl_lines_next(struct prg_repl_lines *lines, const char *prompt)
 {
-    return lines->is_terminal ? readline(prompt) : read_plain();
+    return lines->is_terminal ? read_edited(lines, prompt) : read_plain();
 }
 
 void prg_repl_lines_remember(struct prg_repl_lines *lines, const char *line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""perigee repl, scripted from standard input; on a terminal: terminal_repl.py."""
+"""perigee repl, scripted from standard input; on a terminal: test_repl_terminal.py."""
 import os
 import unittest
 
