@@ -13,6 +13,7 @@
 #include "cli/replaying.h"
 #include "explain/overlay.h"
 #include "explain/report.h"
+#include "explain/twin.h"
 #include "object/meta.h"
 
 enum { THREADS_MAX = 64, SERVICES_PER_THREAD = 32, DETAILS_SHOWN = 20 };
@@ -315,7 +316,7 @@ static const char *describe(struct session *session, enum prg_side side)
         strcmp(prg_policy_set_revision(s->sets[0]), prg_policy_set_revision(session->inputs.policies)) == 0)
         policies = "of the recording";
     prg_strbuf_printf(&text, "policies %s (revision %s), compat %s", policies, prg_policy_set_revision(s->sets[0]),
-                      s->settings.compat == &prg_compat_kserve ? "kserve" : "fixed");
+                      prg_report_compat(s->settings.compat));
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->with.count; i++)
         prg_strbuf_printf(&text, ", with %s", (const char *)options->with.items[i]);
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->without.count; i++)
@@ -353,6 +354,7 @@ static int compare(struct session *session, struct prg_fleet **ret, struct prg_e
     const struct side *base = &session->sides[PRG_SIDE_BASE], *new = &session->sides[PRG_SIDE_NEW];
     struct prg_fleet_input in = {.planners = {base->planners, new->planners},
                                  .thread_count = session->thread_count,
+                                 .equal_policies = prg_twin_equal_policies(base->sets[0], new->sets[0]),
                                  .stores = {base->store, new->store},
                                  .keys = session->keys,
                                  .key_count = session->key_count,

@@ -281,8 +281,10 @@ static const char *members_of(struct prg_arena *arena, const cJSON *parent)
     }
     if (i > 1)
         qsort(names, i, sizeof(*names), compare_texts);
-    for (size_t n = 0; n < i && n < MEMBERS_SHOWN; n++)
-        prg_strbuf_printf(&text, "%s%s", n ? ", " : "", names[n]);
+    for (size_t n = 0; n < i && n < MEMBERS_SHOWN; n++) {
+        prg_strbuf_puts(&text, n ? ", " : "");
+        prg_doc_put_line(&text, names[n]);
+    }
     if (i > MEMBERS_SHOWN)
         prg_strbuf_printf(&text, " and %zu more", i - MEMBERS_SHOWN);
     if (!i)
@@ -398,7 +400,9 @@ static void put_leaf(struct prg_strbuf *out, const cJSON *leaf)
     const cJSON *manifest = prg_json_get(leaf, "manifest");
     const char *reason = prg_json_get_text(leaf, "reason"), *object = prg_json_get_text(manifest, "object");
     int64_t line;
-    prg_strbuf_printf(out, "  %s = ", prg_json_get_text(leaf, "path"));
+    prg_strbuf_puts(out, "  ");
+    prg_doc_put_line(out, prg_json_get_text(leaf, "path"));
+    prg_strbuf_puts(out, " = ");
     prg_doc_value(out, prg_json_get(leaf, "value"), VALUE_SHOWN);
     prg_strbuf_printf(out, "\n    %s", prg_json_get_text(leaf, "layer"));
     if (object)
@@ -422,7 +426,8 @@ void prg_why_field_text(const cJSON *document, struct prg_strbuf *out)
         put_leaf(out, leaf);
     }
     if (prg_json_count(gone)) {
-        prg_strbuf_printf(out, "%s is not there: dropped\n", prg_json_get_text(document, "field"));
+        prg_doc_put_line(out, prg_json_get_text(document, "field"));
+        prg_strbuf_puts(out, " is not there: dropped\n");
         put_decisions(out, gone);
     }
     if (prg_json_get_true(document, "isCut"))

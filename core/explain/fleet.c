@@ -71,8 +71,8 @@ static int plan_both(const struct worker *worker, const struct prg_key *key, str
     struct prg_twin twin;
     *ret_base = NULL;
     *ret_same = false;
-    if (store != work->stores[PRG_SIDE_NEW] || prg_planner_compat(base) != prg_planner_compat(new) ||
-        strcmp(key->kind, "InferenceService") != 0)
+    if (store != work->stores[PRG_SIDE_NEW] || strcmp(key->kind, "InferenceService") != 0 ||
+        memcmp(prg_planner_compat(base), prg_planner_compat(new), sizeof(struct prg_compat)) != 0)
         return PRG_OK;
     struct prg_serving_input serving = {.service = store->get(store, key),
                                         .store = store,
@@ -83,7 +83,7 @@ static int plan_both(const struct worker *worker, const struct prg_key *key, str
     if (!serving.service)
         return PRG_OK;
     struct prg_plan *plan = prg_plan_new(scratch);
-    prg_twin_init(&twin, prg_planner_decider(base, key->ns), prg_planner_decider(new, key->ns));
+    prg_twin_init(&twin, prg_planner_decider(base, key->ns), prg_planner_decider(new, key->ns), in->equal_policies);
     int rc = prg_serving_plan(&serving, &twin.decider, plan, err);
     if (rc == PRG_OK)
         rc = prg_reader_trouble(store, err);

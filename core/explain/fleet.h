@@ -11,6 +11,7 @@ struct prg_fleet_input {
     // One planner a thread: a policy set serves one thread at a time. Their sets must be equal, of each side.
     struct prg_planner *const *planners[PRG_SIDE_COUNT];
     size_t thread_count;
+    unsigned equal_policies; // of the two sets: prg_twin_equal_policies; 0 is always right
     // The objects of each side, which may be the same reader. Read by one thread at a time.
     const struct prg_reader *stores[PRG_SIDE_COUNT];
     const struct prg_key *keys; // of services and jobs, sorted; may be missing on one side

@@ -11,6 +11,13 @@
 
 enum { NAMED = 10, FREQUENT = 10, VALUE_SHOWN = 90, VALUE_IN_FULL = 400 };
 
+const char *prg_report_compat(const struct prg_compat *compat)
+{
+    if (memcmp(compat, &prg_compat_fixed, sizeof(*compat)) == 0)
+        return "fixed";
+    return memcmp(compat, &prg_compat_kserve, sizeof(*compat)) == 0 ? "kserve" : "mixed";
+}
+
 bool prg_report_has_changes(const struct prg_fleet *fleet)
 {
     return fleet->services[PRG_EFFECT_UNCHANGED] < fleet->count;
@@ -33,6 +40,14 @@ const char *const *prg_report_objections(struct prg_arena *arena, const struct p
             prg_arena_printf(arena, "%zu services cannot be planned any more", fleet->services[PRG_EFFECT_ERROR]);
     *ret_count = count;
     return lines;
+}
+
+// Names and paths come from manifests: whatever they hold, a line is a line.
+static void put_words(struct prg_strbuf *out, const char *first, const char *between, const char *second)
+{
+    prg_doc_put_line(out, first);
+    prg_strbuf_puts(out, between);
+    prg_doc_put_line(out, second);
 }
 
 // ---- what changes most ----
@@ -116,8 +131,9 @@ static void put_frequent(struct prg_strbuf *out, const struct prg_fleet *fleet)
         prg_strbuf_puts(out, "\nmost frequent changes\n");
     for (size_t i = 0; i < f.list.count && i < FREQUENT; i++) {
         const struct frequent *entry = f.list.items[i];
-        prg_strbuf_printf(out, "  %6zu  %s %s: %s", entry->services, entry->kind, entry->path,
-                          entry->is_uniform ? "" : "as in ");
+        prg_strbuf_printf(out, "  %6zu  ", entry->services);
+        put_words(out, entry->kind, " ", entry->path);
+        prg_strbuf_puts(out, entry->is_uniform ? ": " : ": as in ");
         put_values(out, entry->example, VALUE_SHOWN);
         prg_strbuf_putc(out, '\n');
     }
@@ -135,7 +151,8 @@ static void put_names(struct prg_strbuf *out, const struct prg_fleet *fleet, enu
     for (size_t i = 0; i < fleet->count && shown < NAMED; i++) {
         if (fleet->effects[i].group != group)
             continue;
-        prg_strbuf_printf(out, "%s%s/%s", shown++ ? ", " : "", fleet->keys[i].ns, fleet->keys[i].name);
+        prg_strbuf_puts(out, shown++ ? ", " : "");
+        put_words(out, fleet->keys[i].ns, "/", fleet->keys[i].name);
     }
     if (fleet->services[group] > NAMED)
         prg_strbuf_printf(out, " … and %zu more", fleet->services[group] - NAMED);
@@ -151,7 +168,9 @@ static void put_errors(struct prg_strbuf *out, const struct prg_fleet *fleet)
             continue;
         if (!shown++)
             prg_strbuf_puts(out, "\nerrors\n");
-        prg_strbuf_printf(out, "  %s/%s: ", fleet->keys[i].ns, fleet->keys[i].name);
+        prg_strbuf_puts(out, "  ");
+        put_words(out, fleet->keys[i].ns, "/", fleet->keys[i].name);
+        prg_strbuf_puts(out, ": ");
         prg_doc_put_line(out, effect->error[1]);
         prg_strbuf_putc(out, '\n');
     }
@@ -193,7 +212,8 @@ static const char *origin_text(const struct prg_field_effect *field)
 
 static void put_field(struct prg_strbuf *out, const struct prg_field_effect *field)
 {
-    prg_strbuf_printf(out, "      %s: ", field->path);
+    prg_strbuf_puts(out, "      ");
+    put_words(out, field->path, ": ", "");
     put_values(out, field, VALUE_IN_FULL);
     prg_strbuf_printf(out, "  (%s)\n", origin_text(field));
 }
@@ -201,7 +221,8 @@ static void put_field(struct prg_strbuf *out, const struct prg_field_effect *fie
 static void put_object(struct prg_strbuf *out, const struct prg_object_effect *object)
 {
     static const char marks[] = {'~', '+', '-'};
-    prg_strbuf_printf(out, "  %c %s %s", marks[object->change], object->kind, object->name);
+    prg_strbuf_printf(out, "  %c ", marks[object->change]);
+    put_words(out, object->kind, " ", object->name);
     if (object->restarts)
         prg_strbuf_printf(out, "  restarts %" PRId64 " pod%s", object->pods, object->pods == 1 ? "" : "s");
     else if (object->pods && object->change != PRG_OBJECT_CHANGES)
@@ -217,7 +238,9 @@ static void put_object(struct prg_strbuf *out, const struct prg_object_effect *o
 
 static void put_service(struct prg_strbuf *out, const struct prg_key *key, const struct prg_effect *effect)
 {
-    prg_strbuf_printf(out, "\n%s/%s: %s", key->ns, key->name, prg_effect_title(effect->group));
+    prg_strbuf_putc(out, '\n');
+    put_words(out, key->ns, "/", key->name);
+    prg_strbuf_printf(out, ": %s", prg_effect_title(effect->group));
     if (effect->gpus_total[0] != effect->gpus_total[1])
         prg_strbuf_printf(out, ", GPUs %" PRId64 " -> %" PRId64, effect->gpus_total[0], effect->gpus_total[1]);
     prg_strbuf_putc(out, '\n');

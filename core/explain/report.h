@@ -14,6 +14,9 @@ struct prg_report {
     const char *base, *new; // what is compared, in words: "revision 1234, compat fixed"
 };
 
+// "kserve" or "fixed"; "mixed" for a recording of flags that are neither.
+const char *prg_report_compat(const struct prg_compat *compat);
+
 // What the gate objects to, one line each, in arena; *ret_count 0: nothing. New errors are always among them when a
 // limit is given.
 const char *const *prg_report_objections(struct prg_arena *arena, const struct prg_report *report, size_t *ret_count);

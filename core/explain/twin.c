@@ -5,9 +5,16 @@
 
 #include <string.h>
 
+#include "policy/portable.h"
+
 static struct prg_twin *twin_of(void *ctx)
 {
     return ctx;
+}
+
+static bool asks_second(const struct prg_twin *twin, enum prg_twin_policies policy)
+{
+    return !twin->differs && !(twin->equal & (unsigned)policy);
 }
 
 // Both were asked. A failure of either makes a plan of its own, whatever the other said.
@@ -62,13 +69,13 @@ static int select(void *ctx, const struct prg_runtime_request *request, struct p
 {
     struct prg_twin *twin = twin_of(ctx);
     struct prg_candidate *copies = NULL;
-    if (!twin->differs) {
+    if (asks_second(twin, PRG_TWIN_RUNTIME_SELECTION)) {
         copies = prg_arena_array(twin->arena, struct prg_candidate, count ? count : 1);
         if (count)
             memcpy(copies, candidates, count * sizeof(*copies));
     }
     int rc = twin->first->select(twin->first->ctx, request, candidates, count, ret, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_RUNTIME_SELECTION))
         return rc;
     struct prg_selection other = {0};
     struct prg_error ignored = {0};
@@ -87,7 +94,7 @@ static int keep_annotation(void *ctx, const char *key, const char *value, const 
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->keep_annotation(twin->first->ctx, key, value, layer, ret, ret_reason, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_ANNOTATION_FILTER))
         return rc;
     enum prg_keep other = PRG_KEEP;
     const char *reason;
@@ -101,7 +108,7 @@ static int label_layers(void *ctx, const char *part, const char *target, const c
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->label_layers(twin->first->ctx, part, target, ret_layers, ret_count, cap, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_LABEL_PRIORITY))
         return rc;
     const char **others = prg_arena_array(twin->arena, const char *, cap);
     size_t count = 0;
@@ -120,7 +127,7 @@ static int resolve_label(void *ctx, const char *key, const struct prg_label_valu
     struct prg_twin *twin = twin_of(ctx);
     int rc =
         twin->first->resolve_label(twin->first->ctx, key, values, count, part, ret_value, ret_dropped, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_LABEL_PRIORITY))
         return rc;
     const char *value = NULL;
     bool is_dropped = false;
@@ -131,9 +138,9 @@ static int resolve_label(void *ctx, const char *key, const struct prg_label_valu
 }
 
 // A set that has a function and one that has none are not compared further.
-static bool has(struct prg_twin *twin, bool first, bool second)
+static bool has(struct prg_twin *twin, enum prg_twin_policies policy, bool first, bool second)
 {
-    if (first != second)
+    if (first != second && asks_second(twin, policy))
         twin->differs = true;
     return first;
 }
@@ -141,7 +148,7 @@ static bool has(struct prg_twin *twin, bool first, bool second)
 static bool has_resolve_label(void *ctx)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, twin->first->has_resolve_label(twin->first->ctx),
+    return has(twin, PRG_TWIN_LABEL_PRIORITY, twin->first->has_resolve_label(twin->first->ctx),
                twin->second->has_resolve_label(twin->second->ctx));
 }
 
@@ -157,7 +164,7 @@ static int merge_args(void *ctx, const cJSON *runtime_args, const cJSON *service
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->merge_args(twin->first->ctx, runtime_args, service_args, container, ret, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_CONTAINER_MERGE))
         return rc;
     cJSON *other = NULL;
     struct prg_error ignored = {0};
@@ -171,7 +178,7 @@ static int merge_env(void *ctx, const char *name, const cJSON *runtime_entry, co
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->merge_env(twin->first->ctx, name, runtime_entry, service_entry, container, ret, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_CONTAINER_MERGE))
         return rc;
     cJSON *other = NULL;
     struct prg_error ignored = {0};
@@ -183,7 +190,7 @@ static int merge_env(void *ctx, const char *name, const cJSON *runtime_entry, co
 static bool has_container_merge(void *ctx, const char *function)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, twin->first->has_container_merge(twin->first->ctx, function),
+    return has(twin, PRG_TWIN_CONTAINER_MERGE, twin->first->has_container_merge(twin->first->ctx, function),
                twin->second->has_container_merge(twin->second->ctx, function));
 }
 
@@ -192,7 +199,7 @@ static int image_tag(void *ctx, const char *image, const struct prg_image_reques
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->image_tag(twin->first->ctx, image, request, ret, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_IMAGE))
         return rc;
     const char *other = NULL;
     struct prg_error ignored = {0};
@@ -205,7 +212,7 @@ static int topology(void *ctx, const struct prg_topology_request *request, struc
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->topology(twin->first->ctx, request, ret, ret_refusal, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_MULTI_NODE))
         return rc;
     struct prg_topology other = *ret;
     const char *refusal = NULL;
@@ -221,7 +228,7 @@ static int object_patch(void *ctx, const cJSON *object, cJSON **ret, struct prg_
 {
     struct prg_twin *twin = twin_of(ctx);
     int rc = twin->first->object_patch(twin->first->ctx, object, ret, source, err);
-    if (twin->differs)
+    if (!asks_second(twin, PRG_TWIN_OBJECT_PATCH))
         return rc;
     cJSON *other = NULL;
     struct prg_error ignored = {0};
@@ -232,11 +239,66 @@ static int object_patch(void *ctx, const cJSON *object, cJSON **ret, struct prg_
 static bool has_object_patch(void *ctx)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, twin->first->has_object_patch(twin->first->ctx),
+    return has(twin, PRG_TWIN_OBJECT_PATCH, twin->first->has_object_patch(twin->first->ctx),
                twin->second->has_object_patch(twin->second->ctx));
 }
 
-void prg_twin_init(struct prg_twin *twin, const struct prg_decider *first, const struct prg_decider *second)
+// ---- sets that share policies ----
+
+static const struct {
+    const char *file;
+    enum prg_twin_policies policy;
+} policies[] = {
+    {"runtime_selection.lua", PRG_TWIN_RUNTIME_SELECTION},
+    {"annotation_filter.lua", PRG_TWIN_ANNOTATION_FILTER},
+    {"label_priority.lua", PRG_TWIN_LABEL_PRIORITY},
+    {"container_merge.lua", PRG_TWIN_CONTAINER_MERGE},
+    {"image.lua", PRG_TWIN_IMAGE},
+    {"multi_node.lua", PRG_TWIN_MULTI_NODE},
+    {"object_patch.lua", PRG_TWIN_OBJECT_PATCH},
+};
+
+// Policies that the files of a set are about, in *ret_texts by their place in the table; false when there is anything
+// else that may matter.
+static bool texts_of(const cJSON *set, const cJSON *ret_texts[PRG_COUNT(policies)])
+{
+    const cJSON *file;
+    memset(ret_texts, 0, PRG_COUNT(policies) * sizeof(*ret_texts));
+    if (prg_json_get(set, "namespace") || prg_json_get(set, "refusal"))
+        return false;
+    prg_json_each (file, prg_json_get(set, "set")) {
+        const char *name = prg_json_get_text(file, "name");
+        size_t i = 0;
+        while (i < PRG_COUNT(policies) && !prg_text_equal(name, policies[i].file))
+            i++;
+        if (i < PRG_COUNT(policies))
+            ret_texts[i] = prg_json_get(file, "text");
+        else if (!prg_text_equal(name, "il_stage.lua") && !prg_text_has_suffix(name, "_spec.lua"))
+            return false;
+        if (i < PRG_COUNT(policies) && !ret_texts[i])
+            return false; // no text, but bytes
+    }
+    return true;
+}
+
+unsigned prg_twin_equal_policies(const struct prg_policy_set *a, const struct prg_policy_set *b)
+{
+    prg_auto_arena arena;
+    const cJSON *of_a[PRG_COUNT(policies)], *of_b[PRG_COUNT(policies)];
+    unsigned equal = 0;
+    prg_arena_init(&arena);
+    const cJSON *x = prg_policy_set_to_json(&arena, a), *y = prg_policy_set_to_json(&arena, b);
+    if (!texts_of(x, of_a) || !texts_of(y, of_b) ||
+        !prg_json_equal(prg_json_get(x, "shipped"), prg_json_get(y, "shipped")))
+        return 0;
+    for (size_t i = 0; i < PRG_COUNT(policies); i++)
+        if (is_same_tree(of_a[i], of_b[i]))
+            equal |= (unsigned)policies[i].policy;
+    return equal;
+}
+
+void prg_twin_init(struct prg_twin *twin, const struct prg_decider *first, const struct prg_decider *second,
+                   unsigned equal)
 {
     // Stages are for learning jobs, of which there are few: they are planned twice.
     *twin = (struct prg_twin){.decider = {.ctx = twin,
@@ -256,5 +318,6 @@ void prg_twin_init(struct prg_twin *twin, const struct prg_decider *first, const
                                           .object_patch = object_patch,
                                           .has_object_patch = has_object_patch},
                               .first = first,
-                              .second = second};
+                              .second = second,
+                              .equal = equal};
 }

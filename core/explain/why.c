@@ -9,6 +9,7 @@
 #include "explain/doc.h"
 #include "explain/hints.h"
 #include "explain/rank.h"
+#include "explain/report.h"
 #include "learning/names.h"
 #include "learning/why.h"
 #include "object/meta.h"
@@ -181,8 +182,7 @@ static cJSON *policies_of(struct prg_arena *arena, const struct prg_why_input *i
 {
     cJSON *node = prg_json_object(arena);
     prg_doc_text(arena, node, "revision", plan->policy_revision);
-    if (in->compat == &prg_compat_kserve || in->compat == &prg_compat_fixed)
-        prg_doc_text(arena, node, "compat", in->compat == &prg_compat_kserve ? "kserve" : "fixed");
+    prg_doc_text(arena, node, "compat", prg_report_compat(in->compat));
     return node;
 }
 

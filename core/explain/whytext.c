@@ -157,7 +157,9 @@ static void put_decisions(struct prg_strbuf *out, const cJSON *document, const c
 
 static void put_field(struct prg_strbuf *out, const cJSON *field)
 {
-    prg_strbuf_printf(out, "      %s: ", text_of(field, "path"));
+    prg_strbuf_puts(out, "      ");
+    prg_doc_put_line(out, text_of(field, "path"));
+    prg_strbuf_puts(out, ": ");
     prg_doc_value(out, prg_json_get(field, "from"), VALUE_SHOWN);
     prg_strbuf_puts(out, " -> ");
     prg_doc_value(out, prg_json_get(field, "to"), VALUE_SHOWN);

@@ -162,6 +162,23 @@ class Diff(Case):
         stage = self.policy("il_stage", 'function M.transit() error("never") end', "jobs")
         self.assertEqual(list(self.groups(self.diff("--policies", stage))), ["error"])
 
+    def test_a_recording_is_a_base_with_its_own_policies_and_mode(self):
+        isvc = yaml.safe_load(service("iris"))
+        isvc["metadata"]["annotations"]["q"] = "a&b"
+        isvc["spec"]["predictor"]["model"]["args"] = ["--q={{.Annotations.q}}"]
+        self.write("fleet/services.yaml", json.dumps(isvc))
+        old = self.policy("image", 'function M.tag() return "old:1" end', "old")
+        self.plan(*self.sources, "--policies", old, "--compat", "kserve", "--record", self.path("record"))
+        self.sources = ("--replay", self.path("record"))
+        report = self.diff("--policies", self.policy("image", 'function M.tag() return "new:1" end', "new"))
+        fields = report["services"][0]["objects"][0]["fields"]
+        self.assertEqual([(f["from"], f["to"]) for f in fields], [("old:1", "new:1")])
+        self.assertRegex(report["base"], "^policies of the recording .*compat kserve$")
+        report = self.diff("--compat", "fixed")
+        self.assertEqual([f["path"] for f in report["services"][0]["objects"][0]["fields"]],
+                         [".spec.template.spec.containers[kserve-container].args"])
+        self.assertRegex(report["new"], "^policies of the recording .*compat fixed$")
+
     # ---- output ----
 
     def test_the_result_does_not_depend_on_threads_or_order_of_files(self):

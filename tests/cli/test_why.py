@@ -340,6 +340,16 @@ class Why(Case):
         self.assertEqual(json.loads(as_json), yaml.safe_load(as_yaml))
         self.assertEqual(as_json, self.run_perigee("why", *args, "-o", "json")[0])
 
+    def test_a_recording_is_asked_with_its_own_policies(self):
+        self.write("old/image.lua", 'local M = { api = "image/v1" }\nfunction M.tag() return "old:1" end\nreturn M\n')
+        self.plan("-f", CATALOG, "-R", "-f", self.write("s.yaml", service()), "--policies", self.path("old"), "--compat", "kserve",
+                  "--record", self.path("record"))
+        got = self.why("--replay", self.path("record"), "isvc/iris")
+        self.assertEqual(got["images"][0]["outcome"], "old:1")
+        self.assertEqual(got["policies"]["compat"], "kserve")
+        got = self.why("--replay", self.path("record"), "isvc/iris", ".spec.template.spec.containers[0].image")["found"][0]
+        self.assertEqual((got["layer"], got["value"]), ("image policy", "old:1"))
+
     # ---- fields ----
 
     def field(self, path, *more, text=service(), code=0):
