@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/meters.h"
 #include "controller/learning_state.h"
 #include "learning/names.h"
 #include "learning/pick.h"
@@ -26,6 +27,7 @@ struct prg_learning_loop *prg_learning_loop_new(struct prg_store *store, struct 
         loop->options.workers = 1;
     loop->queue = prg_workqueue_new(&backoff);
     prg_workqueue_name(loop->queue, "incrementallearningjob");
+    prg_meter_workers("incrementallearningjob", 0, (int)loop->options.workers);
     loop->freshness = prg_freshness_new();
     prg_map_init(&loop->subjects);
     prg_map_init(&loop->owners);

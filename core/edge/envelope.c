@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "learning/base64.h"
+#include "base/base64.h"
 #include "learning/conddata.h"
 
 static int read_text(const cJSON *object, const char *name, const char **ret, struct prg_error *err)

@@ -393,7 +393,7 @@ static bool is_numbers(const cJSON *list)
 }
 
 // Both models' metrics are subtracted value by value; one that the second has not, or not so many of, is left out.
-static void mend_metrics(struct guard *g, cJSON *models)
+static void mend_metrics(cJSON *models)
 {
     cJSON *first = prg_json_get(prg_json_item(models, 0), "metrics"), *metric, *next;
     const cJSON *second = prg_json_get(prg_json_item(models, 1), "metrics");
@@ -409,13 +409,12 @@ static void mend_metrics(struct guard *g, cJSON *models)
         if (prg_json_count(prg_json_get(second, metric->string)) < prg_json_count(metric))
             prg_json_detach(first, metric);
     }
-    (void)g;
 }
 
 static void mend_evaluation(struct guard *g, cJSON *content)
 {
     cJSON *condition, *conditions = prg_json_at(content, "status", "conditions");
-    prg_json_each (condition, prg_json_is_array(conditions) ? conditions : NULL) {
+    prg_json_each (condition, conditions) {
         struct prg_job_condition c = prg_job_condition_of(condition);
         cJSON *data =
             is(c.stage, PRG_STAGE_EVAL) && is(c.type, PRG_TYPE_COMPLETED) ? prg_conddata_parse(g->arena, c.data) : NULL;
@@ -425,7 +424,7 @@ static void mend_evaluation(struct guard *g, cJSON *content)
         if (!prg_json_is_array(models))
             continue;
         if (prg_json_count(models) == 2) {
-            mend_metrics(g, models);
+            mend_metrics(models);
         } else { // some versions take two for granted; without metrics nothing is deployed
             prg_json_set(g->arena, prg_json_get(data, "output"), "models", models = prg_json_array(g->arena));
             prg_json_append(models, prg_json_object(g->arena));

@@ -401,8 +401,9 @@ void prg_outbox_sent(struct prg_outbox *outbox, struct prg_outbox_item *item, ui
 void prg_outbox_acknowledge(struct prg_outbox *outbox, const char *name, uint64_t number)
 {
     struct prg_outbox_node *node = prg_map_get(&outbox->nodes, name);
-    while (node && node->unread_first && node->unread_first->sent_number <= number) {
-        struct prg_outbox_item *item = node->unread_first;
+    struct prg_outbox_item *item, *next = NULL;
+    for (item = node ? node->unread_first : NULL; item && item->sent_number <= number; item = next) {
+        next = item->unread_next;
         bool is_deletion = item->sent == PRG_SENT_DELETION;
         count(outbox, item, (size_t)-1);
         unlink_unread(item);
