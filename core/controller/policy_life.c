@@ -232,7 +232,6 @@ static void tell_refusal(const struct prg_policy_life *life, struct place *place
     if (strcmp(problems, place->problem.text) == 0)
         return;
     place->refused++;
-    prg_meter_policy_load(false);
     prg_log(PRG_LOG_ERROR, what, "errors", problems, "active", active, place->ns ? "namespace" : NULL, place->ns, NULL);
     tell_event(life, place, "Warning", "PolicySetRefused", problems);
     prg_strbuf_clear(&place->problem);
@@ -242,7 +241,6 @@ static void tell_refusal(const struct prg_policy_life *life, struct place *place
 static void tell_activation(const struct prg_policy_life *life, struct place *place, bool is_other)
 {
     const char *revision = prg_policy_set_revision(place->active);
-    prg_meter_policy_load(true);
     if (is_other || place->problem.length)
         prg_log(PRG_LOG_INFO, "policy set active", "revision", revision, place->ns ? "namespace" : NULL, place->ns,
                 NULL);
@@ -554,7 +552,6 @@ static int load_set(struct prg_policy_life *life, struct prg_error *err)
     if (load.set) {
         life->set.active = prg_policy_set_ref(load.set);
         life->set.accepted = 1;
-        prg_meter_policy_load(true);
     } else {
         if (load.problems.length > SHORT_BYTES)
             prg_log(PRG_LOG_ERROR, "policy set refused", "errors", load.problems.text, NULL);
