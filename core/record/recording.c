@@ -535,7 +535,7 @@ static int gather_list(struct gathering *g, const cJSON *read, const cJSON *numb
         struct known *known = NULL;
         if (rc == PRG_OK)
             rc = know(g, number, &known, err);
-        if (rc == PRG_OK) {
+        if (rc == PRG_OK && known) {
             prg_map_put(&present, known->bytes, known);
             rc = put_newest(g, number, known, err);
         }
@@ -549,7 +549,7 @@ static int gather_list(struct gathering *g, const cJSON *read, const cJSON *numb
 static int gather_read(struct gathering *g, const cJSON *read, struct prg_error *err)
 {
     const cJSON *last = prg_json_item(read, prg_json_count(read) - 1);
-    struct known *known;
+    struct known *known = NULL;
     if (strcmp(text_at(read, 0), "get") != 0)
         return gather_list(g, read, last, err);
     if (prg_json_is_null(last)) {
@@ -557,7 +557,8 @@ static int gather_read(struct gathering *g, const cJSON *read, struct prg_error 
         drop_newest(g, &key);
         return PRG_OK;
     }
-    return know(g, last, &known, err) == PRG_OK ? put_newest(g, last, known, err) : err ? (int)err->code : PRG_INVALID;
+    int rc = know(g, last, &known, err);
+    return rc == PRG_OK && known ? put_newest(g, last, known, err) : rc;
 }
 
 int prg_recording_store(const struct prg_recording *r, struct prg_store **ret, struct prg_error *err)

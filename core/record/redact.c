@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/map.h"
-#include "learning/base64.h"
 #include "object/meta.h"
 
 // One walk finds (arena NULL: ends at the first find, changes nothing) or replaces.
@@ -229,7 +229,7 @@ static void walk_node(struct walk *walk, cJSON *node, bool has_names)
     const char *name = prg_json_get_text(node, "name");
     for (cJSON *child = node->child; child && (walk->arena || !walk->has_found); child = child->next) {
         bool is_named = has_names && child->string && prg_redact_is_credential(child->string, strlen(child->string));
-        if (prg_json_is_object(node) && name && strcmp(child->string, "value") == 0)
+        if (prg_json_is_object(node) && name && prg_text_equal(child->string, "value"))
             is_named = is_named || prg_redact_is_credential(name, strlen(name));
         if (is_named)
             replace_text(walk, child);

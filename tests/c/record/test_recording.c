@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <zstd.h>
 
+#include "base/vec.h"
 #include "object/meta.h"
 #include "record_fixture.h"
 #include "recorded.h"
@@ -302,6 +303,80 @@ static void other_questions_are_answered_from_what_there_is_and_told(void **stat
     prg_recording_free(recording);
 }
 
+// ---- sets ----
+
+static struct prg_policy_set *set_of(const struct prg_policy_text *text, struct prg_policy_set *base)
+{
+    struct prg_vec texts = {0};
+    struct prg_policy_set *set = NULL;
+    struct prg_policy_options options = {.texts = &texts, .base = base, .allowed = UINT32_MAX, .without_specs = true};
+    struct prg_error err = {0};
+    prg_vec_push(&texts, (void *)text);
+    assert_ok(prg_policy_set_load(&options, &set, &err), &err);
+    prg_vec_release(&texts);
+    return set;
+}
+
+static void a_set_comes_back_with_all_its_layers(void **state)
+{
+    static const char spec[] = "-- caf\xe9, in Latin-1\n";
+    static const char lua[] = "return { api = \"image/v1\", tag = function() return \"a:1\" end }\n";
+    static const char own_lua[] = "return { api = \"annotation_filter/v1\" }\n";
+    static const struct prg_policy_text spec_text = {"image_spec.lua", "DIR/image_spec.lua", spec, sizeof(spec) - 1};
+    static const struct prg_policy_text base_text = {"image.lua", "DIR/image.lua", lua, sizeof(lua) - 1};
+    static const struct prg_policy_text own_text = {"annotation_filter.lua", "configmap n/r:annotation_filter.lua",
+                                                    own_lua, sizeof(own_lua) - 1};
+    struct fixture *f = *state;
+    struct prg_policy_set *odd = set_of(&spec_text, NULL), *base = set_of(&base_text, NULL);
+    struct prg_policy_set *own = set_of(&own_text, base), *again = NULL;
+    struct prg_policy_set *refused = prg_policy_set_refused(own, "not today");
+    struct prg_policy_set *const sets[] = {f->set, odd, base, own, refused};
+    struct prg_policy_limits limits = {0};
+    struct prg_error err = {0};
+    for (size_t i = 0; i < PRG_COUNT(sets); i++) {
+        const cJSON *tree = prg_policy_set_to_json(&f->arena, sets[i]);
+        const char *text = prg_json_print_arena(&f->arena, tree, PRG_JSON_COMPACT);
+        assert_ok(prg_policy_set_from_json(tree, &limits, &again, &err), &err);
+        assert_string_equal(prg_policy_set_revision(again), prg_policy_set_revision(sets[i]));
+        assert_string_equal(prg_json_print_arena(&f->arena, prg_policy_set_to_json(&f->arena, again), PRG_JSON_COMPACT),
+                            text);
+        prg_policy_set_unref(again);
+    }
+    prg_policy_set_unref(odd);
+    prg_policy_set_unref(refused);
+    prg_policy_set_unref(own);
+    prg_policy_set_unref(base);
+}
+
+static void a_state_of_a_server_is_known_by_its_version(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_record_options options = {.path = f->folder.file, .has_versions = true};
+    struct prg_record *record;
+    struct prg_error err = {0};
+    static const char runtime[] =
+        "{'apiVersion':'serving.kserve.io/v1alpha1','kind':'ClusterServingRuntime','metadata':"
+        "{'name':'r','uid':'u','resourceVersion':'%d'},'spec':{'containers':[]}}";
+    assert_ok(prg_record_open(&options, &record, &err), &err);
+    prg_planner_record(f->planner, record);
+    for (int i = 0; i < 4; i++) {
+        char text[300];
+        snprintf(text, sizeof(text), runtime, i / 2);
+        put(f, text);
+        plan(f);
+    }
+    prg_planner_record(f->planner, NULL);
+    record_close(record);
+    size_t found = 0;
+    for (const char *at = plain_text(f); (at = strstr(at, "\"uid\":\"u\"")); at++)
+        found++;
+    assert_int_equal(found, 2); // two states, four plans
+    struct prg_recording *recording = load(f);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(replays(recording, i, NULL));
+    prg_recording_free(recording);
+}
+
 // ---- files ----
 
 static void a_full_file_makes_room_and_the_next_is_whole_in_itself(void **state)
@@ -449,6 +524,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_plan_that_cannot_be_made_is_recorded_too, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plan_whose_objects_could_not_be_read_is_none, setup, teardown),
         cmocka_unit_test_setup_teardown(other_questions_are_answered_from_what_there_is_and_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_set_comes_back_with_all_its_layers, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_state_of_a_server_is_known_by_its_version, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_file_makes_room_and_the_next_is_whole_in_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(another_file_is_not_written_over, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_ends_the_recording_and_nothing_else, setup, teardown),
