@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/map.h"
+#include "learning/base64.h"
 #include "object/meta.h"
 
 // One walk finds (arena NULL: ends at the first find, changes nothing) or replaces.
