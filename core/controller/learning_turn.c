@@ -259,12 +259,11 @@ static void answer(struct learning_subject *subject, enum prg_learning_answer va
 // The very condition is there: an earlier try got through after all.
 static bool is_stored(const cJSON *job, const cJSON *wanted)
 {
-    const cJSON *conditions = prg_json_at(job, "status", "conditions"), *node;
-    struct prg_job_condition latest = prg_job_condition_latest(wanted);
-    prg_json_each (node, prg_json_is_array(conditions) ? conditions : NULL)
-        if (prg_json_equal(node, latest.node))
-            return true;
-    return false;
+    const cJSON *node = prg_job_condition_latest(wanted).node, *conditions = prg_json_at(job, "status", "conditions");
+    const cJSON *known = prg_json_is_array(conditions) ? conditions->child : NULL;
+    while (known && !prg_json_equal(known, node))
+        known = known->next;
+    return known != NULL;
 }
 
 static void refuse(struct learning_subject *subject, const struct learning_report *report,
