@@ -10,6 +10,10 @@
 
 static int run(struct prg_cli_options *options)
 {
+    if (options->arg_count) {
+        fprintf(stderr, "error: perigee version: unexpected argument '%s'\n", options->args[0]);
+        return PRG_EXIT_TROUBLE;
+    }
     if (options->output && strcmp(options->output, "json") == 0)
         printf("{\"version\": \"%s\", \"lua\": \"%s\", \"libuv\": \"%s\", \"libyaml\": \"%s\"}\n", PRG_VERSION,
                LUA_RELEASE, uv_version_string(), yaml_get_version_string());

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "yaml/load.h"
@@ -220,61 +221,20 @@ static int get_path(struct loader *l, const struct named *from, const char *what
     return PRG_OK;
 }
 
-static int base64_value(char c)
-{
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(alphabet, c) : NULL;
-    return at ? (int)(at - alphabet) : -1;
-}
-
-// Standard base64 with padding; line breaks inside are skipped, as Go does. NULL when it is anything else.
-static char *base64_decode(struct prg_arena *arena, const char *text)
-{
-    char *out = prg_arena_alloc(arena, strlen(text) / 4 * 3 + 4), *p = out;
-    unsigned bits = 0, count = 0, padding = 0;
-    for (; *text; text++) {
-        if (*text == '\n' || *text == '\r')
-            continue;
-        int value = base64_value(*text);
-        if (*text == '=' && count + padding >= 2 && count + padding < 4) {
-            padding++;
-            continue;
-        }
-        if (value < 0 || padding)
-            return NULL;
-        bits = bits << 6 | (unsigned)value;
-        if (++count == 4) {
-            *p++ = (char)(bits >> 16);
-            *p++ = (char)(bits >> 8);
-            *p++ = (char)bits;
-            bits = count = 0;
-        }
-    }
-    if (count + padding != 0 && count + padding != 4)
-        return NULL;
-    if (count == 2)
-        *p++ = (char)(bits >> 4);
-    if (count == 3) {
-        *p++ = (char)(bits >> 10);
-        *p++ = (char)(bits >> 2);
-    }
-    *p = '\0';
-    return (size_t)(p - out) == strlen(out) ? out : NULL;
-}
-
 // Reads "NAME-data" (base64 of PEM) or "NAME" (a file); the data wins, as in client-go.
 static int get_pem(struct loader *l, const struct named *from, const char *what, const char *name,
                    const char **ret_file, const char **ret_data)
 {
     const char *key = prg_arena_printf(l->arena, "%s-data", name), *text;
+    size_t length;
     if (get_path(l, from, what, name, ret_file) != PRG_OK ||
         get_text(l, from->file, what, from->node, key, &text) != PRG_OK)
         return PRG_INVALID;
     if (!text)
         return PRG_OK;
     *ret_file = NULL;
-    *ret_data = base64_decode(l->arena, text);
-    if (!*ret_data || !strstr(*ret_data, "-----BEGIN "))
+    *ret_data = prg_base64_decode(l->arena, text, strlen(text), &length);
+    if (!*ret_data || strlen(*ret_data) != length || !strstr(*ret_data, "-----BEGIN "))
         return prg_fail(l->err, PRG_INVALID, "%s: %s: '%s' is not base64 of PEM text; encode the file with base64",
                         at_line(l, from->file, prg_json_get(from->node, key)), what, key);
     return PRG_OK;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "learning/base64.h"
+#include "base/base64.h"
 #include "object/meta.h"
 
 // Length of the UTF-8 sequence at p, 0 when it is none. Overlong forms and surrogates are none.

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/map.h"
-#include "learning/base64.h"
 #include "object/meta.h"
 
 // One walk finds (arena NULL: ends at the first find, changes nothing) or replaces.
@@ -175,8 +175,9 @@ static bool next_secret(const char *text, size_t length, size_t *at, size_t *ret
         }
         while (*at < length && is_name_byte(text[*at]))
             (*at)++;
-        if (value_after(text, start, *at, length, ret_start, ret_end) &&
-            prg_redact_is_credential(text + start, *at - start))
+        // In this order: a value can be as long as the text, a name is looked at once.
+        if (*at < length && strchr("=\"", text[*at]) && prg_redact_is_credential(text + start, *at - start) &&
+            value_after(text, start, *at, length, ret_start, ret_end))
             return true;
     }
     return false;
@@ -189,6 +190,7 @@ static void walk_text(struct walk *walk, cJSON *node)
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     bool has_found = false;
     while (next_secret(text, length, &at, &start, &end)) {
+        at = end;
         if (is_harmless_value(text + start, end - start))
             continue;
         has_found = walk->has_found = true;
@@ -196,7 +198,7 @@ static void walk_text(struct walk *walk, cJSON *node)
             return;
         prg_strbuf_add(&out, text + done, start - done);
         add_stand_in(&out, text + start, end - start);
-        at = done = end;
+        done = end;
     }
     if (!has_found)
         return;

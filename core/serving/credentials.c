@@ -4,6 +4,7 @@
 // original, because they become messages of conditions.
 #include <string.h>
 
+#include "base/base64.h"
 #include "object/meta.h"
 #include "plan/origin.h"
 #include "serving/initializer.h"
@@ -12,36 +13,6 @@
 #define SCHEME_PLACEHOLDER "<scheme-placeholder>://"
 
 // ---- Secrets ----
-
-static int base64_value(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-// Decodes what it can: a store has checked Secrets before. White space and padding are passed over.
-static char *decode_base64(struct prg_arena *arena, const char *text, size_t *ret_length)
-{
-    char *out = prg_arena_alloc(arena, strlen(text) + 1);
-    size_t length = 0;
-    unsigned bits = 0;
-    int count = 0;
-    for (; *text; text++) {
-        int value = base64_value(*text);
-        if (value < 0)
-            continue;
-        bits = bits << 6 | (unsigned)value;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            out[length++] = (char)(bits >> count & 0xff);
-        }
-    }
-    out[length] = '\0';
-    *ret_length = length;
-    return out;
-}
 
 // The value of a key, or NULL. stringData is how manifests write it; an API server moves it into data.
 static const char *secret_value(struct prg_arena *arena, const cJSON *secret, const char *key, size_t *ret_length)
@@ -54,7 +25,9 @@ static const char *secret_value(struct prg_arena *arena, const cJSON *secret, co
         *ret_length = prg_json_text_length(plain);
         return prg_json_text(plain);
     }
-    return prg_json_is_string(encoded) ? decode_base64(arena, prg_json_text(encoded), ret_length) : NULL;
+    if (!prg_json_is_string(encoded))
+        return NULL;
+    return prg_base64_decode(arena, prg_json_text(encoded), prg_json_text_length(encoded), ret_length);
 }
 
 static bool has_key(const cJSON *secret, const char *key)

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 
 #define FEW_KEYS 16
@@ -70,36 +71,6 @@ static const char *shown(struct prg_yaml_builder *b, const char *text, size_t le
 
 // ---- scalars ----
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-// Standard base64 with padding; line breaks are skipped. False when text is anything else.
-static bool decode_base64(struct prg_strbuf *out, const char *text, size_t length)
-{
-    unsigned bits = 0;
-    size_t digits = 0, padding = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\n' || text[i] == '\r')
-            continue;
-        if (text[i] == '=' && digits % 4 + padding >= 2 && padding < 2) {
-            padding++;
-            continue;
-        }
-        int digit = base64_digit(text[i]);
-        if (digit < 0 || padding)
-            return false;
-        bits = bits << 6 | (unsigned)digit;
-        if (++digits % 4 != 1)
-            prg_strbuf_putc(out, (char)(bits >> (6 - 2 * ((digits + 3) % 4)) & 0xff));
-    }
-    return (digits + padding) % 4 == 0;
-}
-
 static bool is_utf8(const char *text, size_t length)
 {
     for (size_t i = 0, step; i < length; i += step) {
@@ -112,15 +83,17 @@ static bool is_utf8(const char *text, size_t length)
 
 static int resolve_binary(struct prg_yaml_builder *b, const yaml_event_t *event, struct value *ret)
 {
-    prg_auto_strbuf bytes = PRG_STRBUF_INIT;
-    if (!decode_base64(&bytes, (const char *)event->data.scalar.value, event->data.scalar.length))
+    size_t length;
+    const char *bytes =
+        prg_base64_decode(&b->scratch, (const char *)event->data.scalar.value, event->data.scalar.length, &length);
+    if (!bytes)
         return fail_at(b, &event->start_mark, PRG_INVALID, "the value of !!binary is not base64");
-    if (!is_utf8(bytes.text, bytes.length))
+    if (!is_utf8(bytes, length))
         return fail_at(b, &event->start_mark, PRG_INVALID,
                        "the value of !!binary is not text (UTF-8); leave the tag out to keep it as base64");
     ret->scalar.type = PRG_YAML_TEXT;
-    ret->text = prg_arena_strndup(&b->scratch, bytes.text, bytes.length);
-    ret->length = bytes.length;
+    ret->text = bytes;
+    ret->length = length;
     return PRG_OK;
 }
 

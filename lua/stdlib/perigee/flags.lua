@@ -39,10 +39,11 @@ function M.parse(args)
   return flags
 end
 
+--- wanted: of a flag; nil: all of them.
 local function words_of(flags, wanted)
   local words = {}
   for _, flag in ipairs(flags) do
-    if wanted(flag) then
+    if not wanted or wanted(flag) then
       for _, word in ipairs(flag.words) do
         words[#words + 1] = word
       end
@@ -51,8 +52,22 @@ local function words_of(flags, wanted)
   return words
 end
 
-local function always()
-  return true
+local function append(words, more)
+  for _, word in ipairs(more) do
+    words[#words + 1] = word
+  end
+  return words
+end
+
+--- The arguments up to a word "--", as flags, and those from it on: "--" and words that are no
+--- flags, whatever they look like.
+local function split(args)
+  local head, tail = {}, {}
+  for _, flag in ipairs(M.parse(args)) do
+    local is_end = #tail > 0 or flag.words[1] == "--"
+    append(is_end and tail or head, is_end and flag.words or { flag })
+  end
+  return head, tail
 end
 
 --- The value of the last flag of that name: a text, true for one without a value, nil when there is
@@ -80,47 +95,50 @@ function M.remove(args, name)
   end)
 end
 
---- The arguments with --name=value in place of the first flag of that name, or at the end; further
---- ones go away. value nil: the flag alone.
+--- The arguments with --name=value in place of the first flag of that name, or behind the last
+--- argument (before a word "--"); further ones go away. value nil: the flag alone.
 ---@param args string[]|perigee.View|nil
 ---@param name string
 ---@param value string?
 ---@return string[]
 function M.set(args, name, value)
-  local flags, seen = M.parse(args), false
-  local word = value and name .. "=" .. value or name
+  local flags, rest = split(args)
+  local word, seen = value and name .. "=" .. value or name, false
   for _, flag in ipairs(flags) do
     if flag.name == name then
       flag.words = seen and {} or { word }
       seen = true
     end
   end
-  local words = words_of(flags, always)
+  local words = words_of(flags)
   if not seen then
     words[#words + 1] = word
   end
-  return words
+  return append(words, rest)
 end
 
 --- Two lists of arguments as one: flags of `over` replace all of the same name in `base`, whatever
---- their form; what is left of both is kept, base first.
+--- their form; what is left of both is kept, base first. A word "--" and what follows it come last.
 ---@param base string[]|perigee.View|nil
 ---@param over string[]|perigee.View|nil
 ---@return string[]
 function M.merge(base, over)
-  local given, replaced = M.parse(over), {}
+  local given, rest = split(over)
+  local kept, kept_rest = split(base)
+  local replaced = {}
   for _, flag in ipairs(given) do
     if flag.name then
       replaced[flag.name] = true
     end
   end
-  local words = words_of(M.parse(base), function(flag)
+  local words = words_of(kept, function(flag)
     return not (flag.name and replaced[flag.name])
   end)
-  for _, word in ipairs(words_of(given, always)) do
-    words[#words + 1] = word
+  append(append(words, words_of(given)), kept_rest)
+  if #kept_rest > 0 then
+    table.remove(rest, 1) -- one "--" is enough
   end
-  return words
+  return append(words, rest)
 end
 
 return M

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "learning/base64.h"
+#include "base/base64.h"
 
 static int64_t now_ms(void)
 {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "edge/edge.h"
-#include "learning/base64.h"
+#include "base/base64.h"
 #include "learning/status.h"
 #include "object/meta.h"
 #include "store/store_mem.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "learning/base64.h"
+#include "base/base64.h"
 #include "learning/url.h"
 
 static void urls_are_taken_apart_as_go_does(void **state)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "learning/base64.h"
+#include "base/base64.h"
 #include "support/support.h"
 
 static void names_of_credentials_are_known(void **state)
@@ -182,6 +182,24 @@ static void equal_values_have_equal_stand_ins(void **state)
     assert_string_equal(decoded(&arena, secret, "a"), prg_json_get_text(entry, "value"));
 }
 
+static void long_texts_are_looked_through_once(void **state)
+{
+    static const char *const parts[] = {
+        "a=", "token=$(", "a://", "\"token\":", "token='", "https://a:b", "A-", "token=\\"};
+    enum { TIMES = 200000 };
+    prg_auto_arena arena;
+    (void)state;
+    prg_arena_init(&arena);
+    for (size_t i = 0; i < PRG_COUNT(parts); i++) { // squared this would not end today
+        prg_auto_strbuf text = PRG_STRBUF_INIT;
+        for (int n = 0; n < TIMES; n++)
+            prg_strbuf_puts(&text, parts[i]);
+        cJSON *object = prg_json_object(&arena);
+        prg_json_set_string(&arena, object, "note", text.text);
+        assert_non_null(prg_redact(&arena, object));
+    }
+}
+
 static void the_object_itself_is_never_changed(void **state)
 {
     prg_auto_arena arena;
@@ -203,6 +221,7 @@ int main(void)
         cmocka_unit_test(the_data_of_a_configmap_keeps_its_keys),
         cmocka_unit_test(a_storage_secret_keeps_its_form),
         cmocka_unit_test(equal_values_have_equal_stand_ins),
+        cmocka_unit_test(long_texts_are_looked_through_once),
         cmocka_unit_test(the_object_itself_is_never_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,10 @@ describe("flags", function()
     assert.are.same({ "--a=9", "--b" }, flags.set({ "--a", "1", "--b", "--a=2" }, "--a", "9"))
     assert.are.same({ "--b", "--a=9" }, flags.set({ "--b" }, "--a", "9"))
     assert.are.same({ "--a" }, flags.set({ "--a=1" }, "--a"))
+    assert.are.same({ "--b", "--a=9", "--", "--a", "x" }, flags.set({ "--b", "--", "--a", "x" }, "--a", "9"))
+    assert.are.same({ "--a=9", "--", "--a" }, flags.set({ "--a", "1", "--", "--a" }, "--a", "9"))
+    assert.are.same({ "--a=9", "--" }, flags.set({ "--" }, "--a", "9"))
+    assert.are.same({ "--b", "--", "--a", "1" }, flags.remove({ "--a", "--b", "--", "--a", "1" }, "--a"))
   end)
 
   it("merges two lists, the second one's flags winning in whatever form", function()
@@ -42,6 +46,12 @@ describe("flags", function()
         { "--gpus", "2", "--model=b", "--new" }
       )
     )
+    assert.are.same(
+      { "--a", "--b=2", "--c", "--", "--b", "x", "--a" },
+      flags.merge({ "--a", "--b=1", "--", "--b", "x" }, { "--b=2", "--c", "--", "--a" })
+    )
+    assert.are.same({ "--a", "--", "x" }, flags.merge({ "--a" }, { "--", "x" }))
+    assert.are.same({ "--b", "--", "x" }, flags.merge({ "--", "x" }, { "--b" }))
     assert.are.same({ "--a" }, flags.merge({ "--a" }, nil))
     assert.are.same({ "--a" }, flags.merge(nil, { "--a" }))
   end)

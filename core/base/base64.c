@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // base64.c: six bits a character, four characters for three bytes.
-#include "learning/base64.h"
+#include "base/base64.h"
 
 #include <string.h>
 
