@@ -337,9 +337,10 @@ def compact(obj):
 def write(folder, name, text):
     # Written beside and renamed: a run that is stopped leaves no half file behind.
     path = os.path.join(folder, name)
-    with open(path + ".new", "w") as f:
+    new = f"{path}.{os.getpid()}.new"
+    with open(new, "w") as f:
         f.write(text)
-    os.rename(path + ".new", path)
+    os.rename(new, path)
 
 
 def write_lists(folder, counts, most=None):
@@ -356,12 +357,13 @@ def write_lists(folder, counts, most=None):
 
 def write_stream(folder, name, head, texts, tail, between):
     path = os.path.join(folder, name)
-    with open(path + ".new", "w") as f:
+    new = f"{path}.{os.getpid()}.new"
+    with open(new, "w") as f:
         f.write(head)
         for i, text in enumerate(texts):
             f.write((between if i else "") + text)
         f.write(tail)
-    os.rename(path + ".new", path)
+    os.rename(new, path)
 
 
 def item(obj):
