@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/map.h"
 #include "object/meta.h"
 
@@ -33,7 +34,6 @@ static bool begins_word(const char *name, size_t i)
     // "secretKey", and the last capital of "APIKey"
     return isupper(c) && (!isupper(before) || islower((unsigned char)name[i + 1]));
 }
-#include "learning/base64.h"
 
 static void add_letter(struct words *words, bool is_new, char c)
 {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "support/support.h"
 
 static void names_of_credentials_are_known(void **state)
@@ -52,7 +53,6 @@ static void names_of_credentials_are_known(void **state)
         if (prg_redact_is_credential(rows[i].name, strlen(rows[i].name)) != rows[i].is_credential)
             fail_msg("%s: %d", rows[i].name, !rows[i].is_credential);
 }
-#include "learning/base64.h"
 
 static char *redacted(struct prg_arena *arena, const char *text)
 {
