@@ -71,6 +71,22 @@ static void give_up_replicas(cJSON *entry)
         prg_json_remove(spec, "f:replicas");
 }
 
+// What the server put below an empty object of the intent as defaults stays nobody's: as ours it would be removed by
+// the next apply, and the object with it.
+static void leave_defaults(struct prg_arena *arena, cJSON *fields, const cJSON *intent)
+{
+    for (cJSON *field = fields ? fields->child : NULL, *next; field; field = next) {
+        next = field->next;
+        const cJSON *value = prg_text_has_prefix(field->string, "f:") ? prg_json_get(intent, field->string + 2) : NULL;
+        if (!prg_json_is_object(value) || !prg_json_is_object(field))
+            continue;
+        if (value->child)
+            leave_defaults(arena, field, value);
+        else
+            prg_json_replace(fields, field, prg_json_object(arena));
+    }
+}
+
 cJSON *prg_adopt_fields(struct prg_arena *arena, const cJSON *live, const cJSON *intent, const char *manager)
 {
     cJSON *entries = prg_json_copy(arena, prg_json_at(live, "metadata", "managedFields")), *ours = NULL;
@@ -96,5 +112,7 @@ cJSON *prg_adopt_fields(struct prg_arena *arena, const cJSON *live, const cJSON 
     }
     if (ours && !prg_json_at(intent, "spec", "replicas"))
         give_up_replicas(ours);
+    if (ours)
+        leave_defaults(arena, prg_json_get(ours, "fieldsV1"), intent);
     return prg_json_equal(entries, prg_json_at(live, "metadata", "managedFields")) ? NULL : entries;
 }

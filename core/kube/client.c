@@ -393,6 +393,10 @@ static enum prg_write_retry retry_of(const struct prg_status *status)
         return PRG_RETRY_SLOWLY;
     if (status->code == 400 || status->code == 413 || status->code == 422)
         return PRG_RETRY_ON_CHANGE;
+    // The server could not make sense of the intent, as of a list that names one key twice; it calls that its own
+    // error.
+    if (status->code == 500 && strstr(status->message, "failed to create typed patch object"))
+        return PRG_RETRY_ON_CHANGE;
     return PRG_RETRY_SOON;
 }
 
