@@ -426,7 +426,11 @@ class Api:
             self.connection = None
 
     def call(self, method, path, body=None, content_type="application/json"):
-        status, answer = self.request(method, path, body, content_type)
+        for _ in range(100):
+            status, answer = self.request(method, path, body, content_type)
+            if status != 429:  # "storage is (re)initializing": a kind has just been installed
+                break
+            time.sleep(0.1)
         if status >= 400:
             raise Refused(method, path, status, answer)
         return json.loads(answer) if answer else None

@@ -38,8 +38,8 @@ def chosen(names):
     return unittest.TestSuite(classes.values()), len(wanted)
 
 
-def stopped(number, _frame):
-    raise SystemExit(128 + number)
+def stopped(_number, _frame):
+    raise KeyboardInterrupt  # the one exception that unittest does not take for a failing test
 
 
 def main():
@@ -86,3 +86,6 @@ if __name__ == "__main__":
     except lab_module.Trouble as e:
         print(f"e2e: {e}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("e2e: stopped", file=sys.stderr)
+        sys.exit(130)
