@@ -7,6 +7,7 @@
 
 #include "object/meta.h"
 #include "object/quantity.h"
+#include "serving/podspec.h"
 #include "json/schema.h"
 
 static const cJSON *find_object(const struct prg_plan *plan, const char *kind, const char *name)
@@ -25,20 +26,14 @@ static const cJSON *pod_spec_of(const cJSON *object)
     return prg_json_at(object, "spec", "template", "spec");
 }
 
-bool prg_is_gpu(const char *resource)
-{
-    return prg_text_has_suffix(resource, "/gpu") || strstr(resource, "/mig-") ||
-           prg_text_has_prefix(resource, "gpu.") || prg_text_equal(resource, "habana.ai/gaudi");
-}
-
-int64_t prg_pod_gpus(const cJSON *pod_spec)
+int64_t prg_pod_gpus(const cJSON *pod_spec, const cJSON *gpu_types)
 {
     const cJSON *container, *limit;
     int64_t sum = 0;
     prg_json_each (container, prg_json_get(pod_spec, "containers")) {
         prg_json_each (limit, prg_json_at(container, "resources", "limits")) {
             struct prg_quantity quantity;
-            if (prg_is_gpu(limit->string) && prg_quantity_of(limit, &quantity, NULL) == PRG_OK)
+            if (prg_gpu_is(limit->string, gpu_types) && prg_quantity_of(limit, &quantity, NULL) == PRG_OK)
                 sum = prg_saturated_add(sum, prg_quantity_value_saturated(&quantity));
         }
     }
@@ -47,14 +42,15 @@ int64_t prg_pod_gpus(const cJSON *pod_spec)
 
 static const char *gpu_text(struct prg_plan *plan, const cJSON *head, const cJSON *worker)
 {
-    int64_t replicas = 1, worker_replicas = 1, head_gpus = prg_pod_gpus(pod_spec_of(head)), worker_gpus = 0;
+    int64_t replicas = 1, worker_replicas = 1, worker_gpus = 0;
+    int64_t head_gpus = prg_pod_gpus(pod_spec_of(head), plan->gpu_types);
     const cJSON *hpa = find_object(plan, "HorizontalPodAutoscaler", prg_meta_name(head));
     if (!prg_json_int64(prg_json_at(head, "spec", "replicas"), &replicas) &&
         !prg_json_int64(prg_json_at(hpa, "spec", "minReplicas"), &replicas))
         replicas = 1;
     if (worker) {
         prg_json_int64(prg_json_at(worker, "spec", "replicas"), &worker_replicas);
-        worker_gpus = prg_pod_gpus(pod_spec_of(worker));
+        worker_gpus = prg_pod_gpus(pod_spec_of(worker), plan->gpu_types);
     }
     int64_t of_heads = prg_saturated_multiply(head_gpus, replicas);
     int64_t of_workers = prg_saturated_multiply(worker_gpus, worker_replicas);

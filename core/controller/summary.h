@@ -10,9 +10,8 @@ struct prg_plan_summary { // texts in the plan's arena, never NULL
     const char *objects;  // "3: Deployment, HorizontalPodAutoscaler, Service"
     const char *ready;    // "True", or why not
 };
-// Whether a resource is a GPU: "nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "habana.ai/gaudi" …
-bool prg_is_gpu(const char *resource);
-int64_t prg_pod_gpus(const cJSON *pod_spec); // limits of its containers
+// Limits of its containers on GPUs; gpu_types: of the plan.
+int64_t prg_pod_gpus(const cJSON *pod_spec, const cJSON *gpu_types);
 
 void prg_plan_summarise(struct prg_plan *plan, struct prg_plan_summary *ret);
 

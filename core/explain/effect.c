@@ -9,6 +9,7 @@
 
 #include "controller/summary.h"
 #include "object/meta.h"
+#include "serving/podspec.h"
 #include "store/intent.h"
 
 static const char *const names[][2] = {
@@ -93,10 +94,17 @@ static int64_t pods_of(const struct comparing *c, const struct prg_plan *plan, c
     return 1;
 }
 
-static int64_t pod_gpus(const cJSON *workload)
+// Which names of resources are GPUs: those of the new plan, as far as there is one.
+static const cJSON *gpu_types(const struct comparing *c)
+{
+    const struct prg_plan *plan = c->plans[1] ? c->plans[1] : c->plans[0];
+    return plan ? plan->gpu_types : NULL;
+}
+
+static int64_t pod_gpus(const struct comparing *c, const cJSON *workload)
 {
     const cJSON *template = template_of(workload);
-    return template ? prg_pod_gpus(prg_json_get(template, "spec")) : 0;
+    return template ? prg_pod_gpus(prg_json_get(template, "spec"), gpu_types(c)) : 0;
 }
 
 static int64_t total_gpus(const struct comparing *c, const struct prg_plan *plan)
@@ -106,25 +114,25 @@ static int64_t total_gpus(const struct comparing *c, const struct prg_plan *plan
     if (!plan)
         return 0;
     prg_json_each (object, plan->objects)
-        sum = prg_saturated_add(sum, prg_saturated_multiply(pod_gpus(object), pods_of(c, plan, object)));
+        sum = prg_saturated_add(sum, prg_saturated_multiply(pod_gpus(c, object), pods_of(c, plan, object)));
     return sum;
 }
 
 // The kinds of GPUs of a container and their number must be the same, not only the sum.
-static bool has_same_gpus(const cJSON *before, const cJSON *after)
+static bool has_same_gpus(const struct comparing *c, const cJSON *before, const cJSON *after)
 {
     const cJSON *x = prg_json_at(template_of(before), "spec", "containers");
     const cJSON *y = prg_json_at(template_of(after), "spec", "containers"), *a, *b;
     if (prg_json_count(x) != prg_json_count(y))
-        return pod_gpus(before) == pod_gpus(after);
+        return pod_gpus(c, before) == pod_gpus(c, after);
     for (a = x ? x->child : NULL, b = y ? y->child : NULL; a && b; a = a->next, b = b->next) {
         const cJSON *of_a = prg_json_at(a, "resources", "limits"), *of_b = prg_json_at(b, "resources", "limits"),
                     *limit;
         prg_json_each (limit, of_a)
-            if (prg_is_gpu(limit->string) && !prg_json_equal(limit, prg_json_get(of_b, limit->string)))
+            if (prg_gpu_is(limit->string, gpu_types(c)) && !prg_json_equal(limit, prg_json_get(of_b, limit->string)))
                 return false;
         prg_json_each (limit, of_b)
-            if (prg_is_gpu(limit->string) && !prg_json_get(of_a, limit->string))
+            if (prg_gpu_is(limit->string, gpu_types(c)) && !prg_json_get(of_a, limit->string))
                 return false;
     }
     return true;
@@ -213,13 +221,13 @@ static void compare_workload(struct comparing *c, struct prg_object_effect *entr
                              const cJSON *after)
 {
     int64_t pods = larger(pods_of(c, c->plans[0], before), pods_of(c, c->plans[1], after));
-    bool same_gpus = has_same_gpus(before, after);
+    bool same_gpus = has_same_gpus(c, before, after);
     entry->restarts = !prg_json_equal(template_of(before), template_of(after)) ||
                       !prg_json_equal(prg_json_at(before, "spec", "selector"), prg_json_at(after, "spec", "selector"));
     if (entry->restarts) {
         // Those that are there restart; those that a larger number of replicas adds are new.
         c->effect->restarts = prg_saturated_add(c->effect->restarts, pods_of(c, c->plans[0], before));
-        touch(c, entry, pods, larger(pod_gpus(before), pod_gpus(after)));
+        touch(c, entry, pods, larger(pod_gpus(c, before), pod_gpus(c, after)));
         raise_group(c->effect, PRG_EFFECT_RESTART);
     }
     if (!same_gpus)
@@ -254,7 +262,7 @@ static void lone_object(struct comparing *c, const cJSON *object, int side)
         return;
     }
     struct prg_object_effect *entry = add_object(c, side ? PRG_OBJECT_APPEARS : PRG_OBJECT_VANISHES, object);
-    touch(c, entry, pods_of(c, c->plans[side], object), pod_gpus(object));
+    touch(c, entry, pods_of(c, c->plans[side], object), pod_gpus(c, object));
     raise_group(c->effect, PRG_EFFECT_OBJECTS);
 }
 

@@ -364,7 +364,8 @@ int prg_learning_plan(const struct prg_learning_input *in, const struct prg_deci
     (void)prg_clock_format(in->now_ns, l.now);
     l.job = prg_json_copy(plan->arena, in->job);
     plan->resource = l.job;
-    plan->policy_revision = decide->revision ? decide->revision(decide->ctx) : NULL;
+    if (decide->revision) // the plan may outlive the set
+        plan->policy_revision = prg_arena_strdup(plan->arena, decide->revision(decide->ctx));
     plan_job(&l);
     prg_plan_finish(plan);
     return PRG_OK;

@@ -36,6 +36,7 @@ struct prg_plan {
     const char *policy_revision;
     struct prg_trace_entry *trace_first, *trace_last;
     const struct prg_runtime_record *runtimes; // NULL: the policy was not asked
+    const cJSON *gpu_types;                    // names of GPU resources beside the known ones: array or NULL
 };
 
 struct prg_plan *prg_plan_new(struct prg_arena *arena);

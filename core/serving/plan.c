@@ -422,6 +422,16 @@ static void plan_service(struct prg_serving *s)
     prg_outcome_finish(s);
 }
 
+// For those who count; a bad annotation is an error of the plan where the original has it, and names no kinds.
+static const cJSON *gpu_types(const struct prg_serving *s)
+{
+    cJSON *types = NULL;
+    if (prg_gpu_custom_types(s->arena, s->config, prg_meta_annotations(s->service), &types, NULL) != PRG_OK &&
+        prg_gpu_custom_types(s->arena, s->config, NULL, &types, NULL) != PRG_OK)
+        return NULL;
+    return types;
+}
+
 int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decider *decide, struct prg_plan *plan,
                      struct prg_error *err)
 {
@@ -441,8 +451,10 @@ int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decide
     if (!prg_json_is_object(s.stored_status))
         s.stored_status = NULL;
     (void)prg_clock_format(in->now_ns, s.now);
-    plan->policy_revision = decide->revision ? decide->revision(decide->ctx) : NULL;
+    if (decide->revision) // the plan may outlive the set
+        plan->policy_revision = prg_arena_strdup(plan->arena, decide->revision(decide->ctx));
     set_service(&s, prg_json_copy(plan->arena, in->service));
+    plan->gpu_types = gpu_types(&s);
     plan_service(&s);
     prg_plan_finish(plan);
     return PRG_OK;

@@ -54,6 +54,8 @@ int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, co
 void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested, struct prg_topology *ret,
                  const char **ret_refusal, struct prg_arena *arena);
 void prg_gpu_mp(int64_t pipeline_parallel, int64_t tensor_parallel, struct prg_topology *ret);
+// Whether a resource is a GPU, of the known kinds or a further one (an array of names or NULL).
+bool prg_gpu_is(const char *resource, const cJSON *custom_types);
 // The GPU resource of a container's resources (GetGPUResourceQtyByType): name or NULL, and the request's value rounded
 // up. custom_types: further kinds, an array of names or NULL. With gpu_kinds mended a limit counts where there is no
 // request. One answer whatever the order of the map: a kind of which there is some before one of which there is none,

@@ -40,6 +40,22 @@ class Once(Folder):
         for group, kind in (("core", "Service"), ("autoscaling", "HorizontalPodAutoscaler")):
             self.assertTrue(os.path.exists(self.object(group, kind, "default", "iris-predictor")))
 
+    def test_gpus_are_counted_by_the_kinds_that_there_are_and_those_that_are_named(self):
+        own = """\
+            resources:
+              limits:
+                example.com/accelerator: 2
+                nvidia.com/gpu: 1
+                example.com/gpu-memory-gpu: 8
+            """
+        self.write("demo/iris.yaml", service(extra=own))
+        out, _ = self.once()
+        self.assertRegex(out, r"iris +\S+ +\S+ +1 ")
+        self.write("demo/iris.yaml", service(extra=own).replace(
+            "  annotations:\n", "  annotations:\n    serving.kserve.io/gpu-resource-types: '[\"example.com/accelerator\"]'\n"))
+        out, _ = self.once()
+        self.assertRegex(out, r"iris +\S+ +\S+ +3 ")
+
     def test_a_second_run_writes_nothing(self):
         self.once()
         before = {p: os.stat(p).st_mtime_ns for p in self.files()}
