@@ -75,6 +75,10 @@ static void pump(struct prg_edge_link *link)
     int64_t wait_ms = -1;
     if (!link->is_current || edge->is_closing)
         return;
+    if (prg_timers_now(edge->timers) < edge->quiet_until_ms) {
+        prg_timer_start(edge->timers, &link->pump, edge->quiet_until_ms - prg_timers_now(edge->timers), on_pump, link);
+        return;
+    }
     while (prg_websocket_queued_bytes(link->ws) < QUEUED_BYTES &&
            (item = prg_outbox_next(edge->outbox, link->node, prg_timers_now(edge->timers), &wait_ms)))
         send_item(link, item);
@@ -373,7 +377,8 @@ struct prg_edge *prg_edge_new(uv_loop_t *loop, const struct prg_edge_options *op
     o->max_connections = o->max_connections ? o->max_connections : 1000;
     o->ping_ms = o->ping_ms ? o->ping_ms : 20000;
     edge->timers = prg_timers_new(loop);
-    struct prg_outbox_options outbox = {.settle_ms = o->settle_ms ? o->settle_ms : 2000,
+    o->settle_ms = o->settle_ms ? o->settle_ms : 2000;
+    struct prg_outbox_options outbox = {.settle_ms = o->settle_ms,
                                         .gap_ms = o->gap_ms ? o->gap_ms : 20,
                                         .window = WINDOW,
                                         .read = on_read,
@@ -403,6 +408,7 @@ int prg_edge_listen(struct prg_edge *edge, struct prg_error *err)
     if (prg_httpd_start(edge->loop, &options, &edge->httpd, err) != PRG_OK)
         return prg_wrap(err, "edge link");
     edge->is_closing = false;
+    edge->quiet_until_ms = prg_timers_now(edge->timers) + edge->options.settle_ms;
     return PRG_OK;
 }
 

@@ -50,6 +50,7 @@ struct prg_edge {
     struct prg_vec notices;
     struct prg_timer telling;
     bool is_closing;
+    uint64_t quiet_until_ms; // another controller may have told the nodes something just before this one listened
     void (*closed)(void *ctx);
     void *closed_ctx;
     struct prg_timer closing;
