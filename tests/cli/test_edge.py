@@ -37,7 +37,6 @@ class Edge(learning.Learning):
             os.makedirs(os.path.dirname(os.path.join(self.root, name)), exist_ok=True)
             with open(os.path.join(self.root, name), "w") as f:
                 f.write(text)
-        os.makedirs(self.root + HOT)
         self.samples = 0
         self.controllers = {}
         self.posted = set()
@@ -58,7 +57,9 @@ class Edge(learning.Learning):
         return None
 
     def connect(self, node):
-        controller = local_controller.LocalController(f"127.0.0.1:{self.port}", node, self.root)
+        os.makedirs(self.path("hot", node) + HOT, exist_ok=True)  # as the kubelet does for the inference pod
+        controller = local_controller.LocalController(f"127.0.0.1:{self.port}", node, self.root,
+                                                      hot_root=self.path("hot", node))
         self.controllers[node] = controller.start()
         self.addCleanup(controller.stop)
         return controller
@@ -117,9 +118,9 @@ class Edge(learning.Learning):
 
     def load_model(self):
         """The inference worker sees that the file changed, and loads the model."""
-        path = self.root + HOT + "/model_config.json"
-        text = read_file(path) if os.path.exists(path) else ""
         node = self.document()["metadata"]["annotations"]["sedna.io/Deploy"]
+        path = self.path("hot", node) + HOT + "/model_config.json"
+        text = read_file(path) if os.path.exists(path) else ""
         if text in ("", self.configured) or not self.knows_job(node):
             return
         self.configured = text
@@ -174,6 +175,16 @@ class Rounds(Edge):
 
     def test_two_rounds_with_hot_update_where_evaluation_and_inference_share_a_node(self):
         self.two_rounds(True, ("edge1", "edge1", "edge2", "edge2"))
+
+
+    def test_two_rounds_with_the_resilient_policy(self):
+        self.make_edge(False, ("edge1", "edge2", "edge3", "edge1"))
+        self.write("policies/policies.yaml", "use: {il_stage: il_stage_resilient}\n")
+        self.start("--policies", self.path("policies"))
+        for node in ("edge1", "edge2", "edge3"):
+            self.connect(node)
+        for number in (1, 2):
+            self.run_round(number, False)
 
 
 class Faults(Edge):

@@ -206,8 +206,9 @@ class Job:
 
 
 class LocalController:
-    def __init__(self, address, node, root, tick=0.05, port=0):
+    def __init__(self, address, node, root, tick=0.05, port=0, hot_root=None):
         self.address, self.node, self.root, self.tick, self.port = address, node, root, tick, port
+        self.hot_root = hot_root or root  # nodes of a test may share the rest, as if it were on a file server
         self.lock = threading.RLock()
         self.datasets, self.models, self.jobs = {}, {}, {}
         self.first_heard = {}
@@ -354,9 +355,9 @@ class LocalController:
         elif kind == "incrementallearningjob":
             job = self.jobs.pop(key, None)
             folder = ((job.object["metadata"].get("annotations") or {}).get(HOT_ANNOTATION)) if job else None
-            if folder and os.path.isdir(os.path.dirname(self.under(folder))):
-                for name in os.listdir(os.path.dirname(self.under(folder))):
-                    os.remove(os.path.join(os.path.dirname(self.under(folder)), name))
+            if folder and os.path.isdir(os.path.dirname(self.hot_root + folder)):
+                for name in os.listdir(os.path.dirname(self.hot_root + folder)):
+                    os.remove(os.path.join(os.path.dirname(self.hot_root + folder), name))
 
     # ---- loops ----
 
@@ -518,9 +519,10 @@ class LocalController:
             return
         trained = job.trained_for(job.models["deploy"])
         try:
-            self.copy(trained["url"], os.path.join(os.path.dirname(config), os.path.basename(trained["url"])))
+            shutil.copyfile(self.under(trained["url"]), os.path.join(os.path.dirname(self.hot_root + config),
+                                                                     os.path.basename(trained["url"])))
             self.copy(trained["url"], job.models["deploy"]["url"])
-            with open(self.under(config), "w") as f:
+            with open(self.hot_root + config, "w") as f:
                 json.dump({"model_config": {"model_path": "/model-hot-update/" + os.path.basename(trained["url"]),
                                             "model_update_time": str(time.time())}}, f)
         except OSError:
