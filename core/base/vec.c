@@ -25,11 +25,6 @@ void prg_vec_push(struct prg_vec *vec, void *item)
     vec->items[vec->count++] = item;
 }
 
-void *prg_vec_pop(struct prg_vec *vec)
-{
-    return vec->count ? vec->items[--vec->count] : NULL;
-}
-
 void prg_vec_sort(struct prg_vec *vec, prg_compare_fn compare, void *ctx)
 {
     prg_sort(vec->items, vec->count, compare, ctx);

@@ -11,7 +11,6 @@ struct prg_vec {
 void prg_vec_init(struct prg_vec *vec);
 void prg_vec_release(struct prg_vec *vec); // frees the array, not what it points to
 void prg_vec_push(struct prg_vec *vec, void *item);
-void *prg_vec_pop(struct prg_vec *vec); // NULL when empty
 // Orders two items (not pointers to them): < 0, 0, > 0.
 typedef int (*prg_compare_fn)(const void *a, const void *b, void *ctx);
 void prg_vec_sort(struct prg_vec *vec, prg_compare_fn compare, void *ctx);    // stable

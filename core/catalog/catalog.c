@@ -40,15 +40,6 @@ static void folder_list_labelled(const struct prg_reader *reader, const char *gr
     prg_reader_list_labelled(&c->index->reader, group, kind, ns, label, value, visit, ctx);
 }
 
-const char *prg_catalog_source(const struct prg_store *store, struct prg_arena *arena, const struct prg_key *key)
-{
-    const struct prg_catalog *c = (const struct prg_catalog *)store;
-    const struct prg_folder_slot *slot = prg_folder_slot_find(c, key);
-    if (!slot || !(slot->user || slot->rendered))
-        return NULL;
-    return prg_folder_place(c, arena, slot->user ? slot->user : slot->rendered);
-}
-
 void prg_catalog_each_folder(const struct prg_store *store, void (*visit)(const char *path, void *ctx), void *ctx)
 {
     const struct prg_catalog *c = (const struct prg_catalog *)store;

@@ -58,7 +58,5 @@ int prg_catalog_open(const char *path, const struct prg_catalog_options *options
 typedef void (*prg_catalog_problem_fn)(const struct prg_error *err, void *ctx);
 void prg_catalog_on_problem(struct prg_store *store, prg_catalog_problem_fn problem, void *ctx);
 
-// Where an object came from: "path:line" of the manifest, in arena, or NULL.
-const char *prg_catalog_source(const struct prg_store *store, struct prg_arena *arena, const struct prg_key *key);
 // Folders to watch for changes (absolute paths), for the driver's file watchers. Valid until the next refresh.
 void prg_catalog_each_folder(const struct prg_store *store, void (*visit)(const char *path, void *ctx), void *ctx);

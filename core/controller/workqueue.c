@@ -222,8 +222,3 @@ int64_t prg_workqueue_next_ms(const struct prg_workqueue *queue, uint64_t now_ms
         return -1;
     return queue->heap[1]->due_ms <= now_ms ? 0 : (int64_t)(queue->heap[1]->due_ms - now_ms);
 }
-
-size_t prg_workqueue_count(const struct prg_workqueue *queue)
-{
-    return queue->count;
-}

@@ -31,4 +31,3 @@ void prg_workqueue_done(struct prg_workqueue *queue, const char *key, uint64_t n
 
 // Milliseconds until the next key is due, 0 when one is; -1 when nothing waits.
 int64_t prg_workqueue_next_ms(const struct prg_workqueue *queue, uint64_t now_ms);
-size_t prg_workqueue_count(const struct prg_workqueue *queue); // waiting

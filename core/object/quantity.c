@@ -537,14 +537,6 @@ static int64_t go_value(const struct prg_quantity *q, int places)
     return q->is_dec ? dec_value(q, places) : int64_value(q, places);
 }
 
-static int64_t saturated_value(const struct prg_quantity *q, int places)
-{
-    struct prg_wide w = rounded(q, places);
-    if (fits_int64(&w, q->is_negative))
-        return low_bits(&w, q->is_negative);
-    return q->is_negative ? INT64_MIN : INT64_MAX;
-}
-
 int64_t prg_quantity_value(const struct prg_quantity *quantity)
 {
     return go_value(quantity, 0);
@@ -557,12 +549,10 @@ int64_t prg_quantity_milli_value(const struct prg_quantity *quantity)
 
 int64_t prg_quantity_value_saturated(const struct prg_quantity *quantity)
 {
-    return saturated_value(quantity, 0);
-}
-
-int64_t prg_quantity_milli_value_saturated(const struct prg_quantity *quantity)
-{
-    return saturated_value(quantity, 3);
+    struct prg_wide w = rounded(quantity, 0);
+    if (fits_int64(&w, quantity->is_negative))
+        return low_bits(&w, quantity->is_negative);
+    return quantity->is_negative ? INT64_MIN : INT64_MAX;
 }
 
 // ---- arithmetic ----

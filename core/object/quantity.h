@@ -32,12 +32,11 @@ int prg_quantity_canonical(struct prg_arena *arena, const char *text, const char
 char *prg_quantity_print(struct prg_arena *arena, const struct prg_quantity *quantity);
 
 // Go's Value and MilliValue: whole units or thousandths, rounded up (away from zero while Go holds an int64). Beyond
-// int64 they are what Go returns there, mostly 0 or a remainder; see the _saturated forms for a number one can use.
+// int64 they are what Go returns there, mostly 0 or a remainder; see the _saturated form for a number one can use.
 int64_t prg_quantity_value(const struct prg_quantity *quantity);
 int64_t prg_quantity_milli_value(const struct prg_quantity *quantity);
-// The same, rounded away from zero, INT64_MAX or INT64_MIN when out of range.
+// Whole units, rounded away from zero, INT64_MAX or INT64_MIN when out of range.
 int64_t prg_quantity_value_saturated(const struct prg_quantity *quantity);
-int64_t prg_quantity_milli_value_saturated(const struct prg_quantity *quantity);
 
 bool prg_quantity_is_zero(const struct prg_quantity *quantity);
 int prg_quantity_sign(const struct prg_quantity *quantity);

@@ -324,20 +324,6 @@ static void a_users_manifest_hides_a_rendered_object(void **state)
     assert_json_text(&f->arena, prg_json_get(get_widget(f, "x"), "spec"), "{'from': 'perigee'}");
 }
 
-static void source_tells_file_and_line(void **state)
-{
-    struct folder *f = *state;
-    struct prg_key a = {"example.com", "Widget", "default", "a"}, b = {"example.com", "Widget", "default", "b"};
-    write_file(f, "sub/a.yaml", "# comment\n" WIDGET("a") "---\n" WIDGET("b"));
-    open_folder(f);
-    assert_string_equal(prg_catalog_source(f->store, &f->arena, &a),
-                        prg_arena_printf(&f->arena, "%s/sub/a.yaml:2", f->root));
-    assert_string_equal(prg_catalog_source(f->store, &f->arena, &b),
-                        prg_arena_printf(&f->arena, "%s/sub/a.yaml:7", f->root));
-    a.name = "none";
-    assert_null(prg_catalog_source(f->store, &f->arena, &a));
-}
-
 static void add_path(const char *path, void *ctx)
 {
     prg_strbuf_printf(ctx, "%s;", path);
@@ -389,7 +375,6 @@ int main(void)
         FOLDER_TEST(rendered_objects_are_read),
         FOLDER_TEST(a_rendered_object_in_a_wrong_place_is_refused),
         FOLDER_TEST(a_users_manifest_hides_a_rendered_object),
-        FOLDER_TEST(source_tells_file_and_line),
         FOLDER_TEST(folders_to_watch_are_absolute_and_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
