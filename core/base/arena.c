@@ -87,12 +87,9 @@ void prg_arena_reset(struct prg_arena *arena)
     arena->chunk = kept;
 }
 
-// A chunk with room for size bytes at either end, however it is aligned.
-static struct prg_arena_chunk *chunk_for(struct prg_arena *arena, size_t size)
+static struct prg_arena_chunk *next_chunk(struct prg_arena *arena, size_t size)
 {
     struct prg_arena_chunk *newest = arena->chunk;
-    if (newest && (size_t)(newest->high - newest->low) >= size)
-        return newest;
     if (newest && size > LARGEST_SHARED) {
         struct prg_arena_chunk *own = chunk_new(size);
         own->next = newest->next;
@@ -108,6 +105,13 @@ static struct prg_arena_chunk *chunk_for(struct prg_arena *arena, size_t size)
     chunk->next = newest;
     arena->chunk = chunk;
     return chunk;
+}
+
+// A chunk with room for size bytes at either end, however it is aligned.
+static inline struct prg_arena_chunk *chunk_for(struct prg_arena *arena, size_t size)
+{
+    struct prg_arena_chunk *newest = arena->chunk;
+    return newest && (size_t)(newest->high - newest->low) >= size ? newest : next_chunk(arena, size);
 }
 
 static void *take_low(struct prg_arena *arena, size_t size)
