@@ -205,7 +205,7 @@ static bool split_metric(struct outlook *o, const char *metric, const char **ret
     const char *open = strchr(metric, '[');
     char *end;
     *ret_name = metric;
-    if (!open || metric[strlen(metric) - 1] != ']')
+    if (!open || !prg_text_has_suffix(metric, "]"))
         return false;
     long long index = strtoll(open + 1, &end, 10);
     *ret_name = prg_arena_strndup(o->arena, metric, (size_t)(open - metric));
