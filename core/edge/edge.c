@@ -398,7 +398,7 @@ int prg_edge_listen(struct prg_edge *edge, struct prg_error *err)
     struct prg_httpd_options options = {.address = edge->address,
                                         .port = edge->options.port,
                                         .with_upgrade = true,
-                                        // One more than may be, so that the next can be told why it is refused.
+                                        // More than may be, so that those above can be told why they are refused.
                                         .max_connections = (unsigned)edge->options.max_connections + 64,
                                         .memory_bytes = 8192,
                                         .answer = on_request,

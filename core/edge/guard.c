@@ -639,3 +639,21 @@ void prg_guard_dataset(struct prg_arena *arena, const struct prg_reader *store, 
         }
     }
 }
+
+cJSON *prg_guard_held(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job)
+{
+    cJSON *list = prg_json_array(arena);
+    struct prg_guard_answer answer;
+    prg_guard_job(arena, store, job, PRG_CHANGE_STORED, &answer);
+    for (const struct prg_guard_entry *entry = answer.first; entry; entry = entry->next) {
+        if (!entry->held)
+            continue;
+        cJSON *held = prg_json_object(arena);
+        prg_json_set_string(arena, held, "node", entry->node);
+        prg_json_set_string(arena, held, "kind", strcmp(entry->kind, KIND_JOB) == 0 ? PRG_KIND_JOB : PRG_KIND_MODEL);
+        prg_json_set_string(arena, held, "name", entry->name);
+        prg_json_set_string(arena, held, "why", entry->held);
+        prg_json_append(list, held);
+    }
+    return list;
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // guard.h: what edge nodes are really told: the messages that the objects ask for (core/learning/messages.h), less what
-// an unmodified Local Controller would not survive. Pure. Private to core/edge and its tests.
+// an unmodified Local Controller would not survive. Pure.
 //
 // A Local Controller decodes an object into its types, piece by piece over what it has; starts a job on the first
 // message about it, whatever comes of that; and looks back in the job's conditions for models that it takes to be
@@ -36,3 +36,7 @@ void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, cons
                    enum prg_learning_change change, struct prg_guard_answer *ret);
 void prg_guard_dataset(struct prg_arena *arena, const struct prg_reader *store, const cJSON *dataset,
                        enum prg_learning_change change, struct prg_guard_answer *ret);
+
+// For people: an array of {"node", "kind", "name", "why"}, one for each message about the job or its Models that is
+// held back now. Empty when none is.
+cJSON *prg_guard_held(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "edge/guard.h"
 #include "explain/change.h"
 #include "explain/doc.h"
 #include "explain/hints.h"
@@ -175,6 +176,9 @@ static cJSON *job_of(struct prg_arena *arena, const struct prg_why_input *in)
                                           .seed = in->seed};
     if (prg_learning_why(arena, &learning, prg_planner_decider(in->planner, in->subject.ns), &why, &err) != PRG_OK)
         return NULL; // the plan has told it
+    cJSON *held = prg_guard_held(arena, in->store, learning.job);
+    if (prg_json_count(held))
+        prg_json_set(arena, why, "held", held);
     return why;
 }
 

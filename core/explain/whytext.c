@@ -225,6 +225,20 @@ static void put_last_change(struct prg_strbuf *out, const cJSON *document)
     put_row(out, "policies", text.text);
 }
 
+// Messages to edge nodes that are held back: a Local Controller would not survive them.
+static void put_held(struct prg_strbuf *out, const cJSON *job)
+{
+    const cJSON *entry, *held = prg_json_get(job, "held");
+    if (prg_json_count(held))
+        prg_strbuf_puts(out, "held back\n");
+    prg_json_each (entry, held) {
+        prg_strbuf_printf(out, "  edge node %s is not told about %s %s: ", text_of(entry, "node"),
+                          text_of(entry, "kind"), text_of(entry, "name"));
+        prg_doc_put_line(out, text_of(entry, "why"));
+        prg_strbuf_putc(out, '\n');
+    }
+}
+
 void prg_why_text(const cJSON *document, struct prg_strbuf *out)
 {
     const cJSON *subject = prg_json_get(document, "subject");
@@ -237,6 +251,7 @@ void prg_why_text(const cJSON *document, struct prg_strbuf *out)
     if (prg_json_get(document, "job")) {
         prg_strbuf_putc(out, '\n');
         prg_learning_why_text(prg_json_get(document, "job"), out);
+        put_held(out, prg_json_get(document, "job"));
     }
     put_hints(out, document);
     put_request(out, document);

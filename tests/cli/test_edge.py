@@ -254,6 +254,10 @@ class Faults(Edge):
         self.add_samples()
         self.wait_for(lambda: self.events("EdgeMessageHeld"))
         self.assertIn("/spec/dataset/trainProb: must lie between 0 and 1, not 1.5", self.events("EdgeMessageHeld")[0])
+        said, _ = self.run_perigee("why", "--store", "dir:" + self.path("store"), "-n", "factory",
+                                   "incrementallearningjob/helmet")
+        self.assertIn("held back\n  edge node edge1 is not told about IncrementalLearningJob helmet: "
+                      "/spec/dataset/trainProb: must lie between 0 and 1, not 1.5\n", said)
         self.wait_for(lambda: [h for h in list(controller.heard) if h[1] == "dataset"])
         self.write("store/job.yaml", learning.JOB.format(hot="false"))
         self.wait_for(lambda: self.knows_job("edge1"))

@@ -38,7 +38,7 @@ local MODULES = {
   {
     name = "explain",
     uses = {
-      "base", "json", "yaml", "object", "plan", "store", "policy", "serving", "learning", "controller",
+      "base", "json", "yaml", "object", "plan", "store", "policy", "serving", "learning", "edge", "controller",
     },
   },
   {
