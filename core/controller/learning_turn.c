@@ -20,7 +20,7 @@
 
 enum kind { TURN_REPORT, TURN_LEDGER, TURN_CLEAR, TURN_PLAN };
 
-enum { CONFLICT_MS = 50, NO_PROGRESS_MS = 1000, LEDGER_MS = 500, LEDGER_TRIES = 3 };
+enum { CONFLICT_MS = 50, MOST_DOUBLINGS = 10, NO_PROGRESS_MS = 1000, LEDGER_MS = 500, LEDGER_TRIES = 3 };
 
 struct learning_turn {
     struct learning_subject *subject;
@@ -368,8 +368,12 @@ static void end_report(struct learning_turn *turn)
     } else {
         if (came->is_unknown)
             report->written_ns = turn->stored_ns;
-        if (came->error->code == PRG_CONFLICT && report->conflicts < LEARNING_CONFLICTS) {
-            learning_enqueue(subject, (uint64_t)CONFLICT_MS << report->conflicts++);
+        bool was_raced = came->error->code == PRG_CONFLICT && report->conflicts < LEARNING_CONFLICTS;
+        // One that may be stored stays in hand: handed in again it would be stored twice.
+        if (was_raced || report->written_ns) {
+            learning_enqueue(subject, (uint64_t)CONFLICT_MS << report->conflicts);
+            if (report->conflicts < MOST_DOUBLINGS)
+                report->conflicts++;
             return;
         }
         answer(subject, PRG_LEARNING_RETRY, prg_error_text(came->error, text, sizeof(text)));

@@ -147,6 +147,21 @@ void slow_store_answer_all(struct slow_store *slow)
         slow_store_answer(slow, true);
 }
 
+void slow_store_lose(struct slow_store *slow)
+{
+    struct slow_write *write = take(slow);
+    struct told told = {.outcome = {.result = PRG_WRITE_CREATED}};
+    struct prg_error err = {0};
+    prg_store_write(slow->inner, &write->request, on_inner, &told);
+    prg_store_deliver(slow->inner);
+    prg_fail(&err, PRG_IO, "the connection broke");
+    struct prg_write_outcome outcome = {
+        .result = PRG_WRITE_FAILED, .err = &err, .retry = PRG_RETRY_SOON, .is_unknown = true};
+    if (write->fn)
+        write->fn(&outcome, write->ctx);
+    write_free(write);
+}
+
 void slow_store_refuse(struct slow_store *slow, enum prg_write_retry retry, uint64_t retry_after_ms)
 {
     struct slow_write *write = take(slow);

@@ -26,5 +26,7 @@ const struct slow_write *slow_store_next(const struct slow_store *slow);
 // is_seen: readers see it; else they go on seeing what was before.
 void slow_store_answer(struct slow_store *slow, bool is_seen);
 void slow_store_answer_all(struct slow_store *slow);
+// Does the oldest, but the answer is lost: calls back with a failure that says so.
+void slow_store_lose(struct slow_store *slow);
 // Calls back with a failure; nothing is done.
 void slow_store_refuse(struct slow_store *slow, enum prg_write_retry retry, uint64_t retry_after_ms);

@@ -242,6 +242,55 @@ static void a_report_that_is_refused_for_a_while_is_handed_back(void **state)
     assert_string_equal(state_of(f, "a"), "Train Waiting");
 }
 
+static size_t count_conditions(struct fixture *f, const char *name)
+{
+    const cJSON *job = prg_reader_get(&f->slow.store.reader, "sedna.io", "IncrementalLearningJob", "ns", name);
+    return prg_json_count(prg_json_at(job, "status", "conditions"));
+}
+
+static void a_report_whose_answer_was_lost_is_stored_once(void **state)
+{
+    struct fixture *f = *state;
+    put_job(f, "a", "Train", "Waiting");
+    report(f, "Ready");
+    run(f);
+    slow_store_lose(&f->slow);
+    run(f);
+    assert_int_equal(f->answers, 0); // it is kept in hand
+    assert_int_equal(count_conditions(f, "a"), 2);
+    assert_int_equal(prg_learning_loop_next_ms(f->loop, f->now_ms), 50);
+    f->now_ms += 50;
+    run(f);
+    assert_int_equal(f->answers, 1);
+    assert_int_equal(f->answer, PRG_LEARNING_STORED);
+    assert_int_equal(count_conditions(f, "a"), 2);
+}
+
+static void a_report_that_may_be_stored_is_kept_until_the_server_says(void **state)
+{
+    struct fixture *f = *state;
+    put_job(f, "a", "Train", "Waiting");
+    report(f, "Ready");
+    run(f);
+    slow_store_lose(&f->slow);
+    put_job(f, "a", "Train", "Waiting"); // the write never got there
+    for (unsigned i = 0; i < 20; i++) {
+        run(f);
+        f->now_ms += 60000;
+        run(f);
+        assert_string_equal(next_write(f), "status IncrementalLearningJob");
+        slow_store_refuse(&f->slow, PRG_RETRY_SOON, 0);
+        assert_int_equal(f->answers, 0);
+    }
+    run(f);
+    f->now_ms += 60000;
+    run(f);
+    slow_store_answer(&f->slow, true);
+    run(f);
+    assert_int_equal(f->answer, PRG_LEARNING_STORED);
+    assert_int_equal(count_conditions(f, "a"), 2);
+}
+
 static void two_jobs_are_under_way_at_a_time_and_never_one_twice(void **state)
 {
     struct fixture *f = *state;
@@ -339,6 +388,8 @@ int main(void)
         TEST(a_pod_that_never_shows_up_holds_nobody_up_for_ever),
         TEST(a_report_is_stored_before_the_next_plan),
         TEST(a_report_that_is_refused_for_a_while_is_handed_back),
+        TEST(a_report_whose_answer_was_lost_is_stored_once),
+        TEST(a_report_that_may_be_stored_is_kept_until_the_server_says),
         TEST(two_jobs_are_under_way_at_a_time_and_never_one_twice),
         TEST(a_paused_loop_begins_nothing_and_goes_on_later),
         TEST(a_paused_loop_still_stores_what_nodes_have_reported),
