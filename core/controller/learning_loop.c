@@ -244,7 +244,8 @@ static void ledger_changed(struct prg_learning_loop *loop, const struct prg_key 
 {
     const struct prg_map_entry *entry;
     prg_auto_arena arena = {0};
-    if (loop->store->reader.get(&loop->store->reader, key))
+    if (!prg_text_has_prefix(key->name, prg_ledger_name(&arena, "")) ||
+        loop->store->reader.get(&loop->store->reader, key))
         return;
     for (size_t i = 0; (entry = prg_map_next(&loop->subjects, &i));) {
         struct learning_subject *subject = entry->value;

@@ -122,15 +122,13 @@ static void add_serving(struct prg_process *p)
     prg_process_add(p, &part, p->serving);
 }
 
-// Every part of the process is made here. They are started and given turns in this order, stopped and freed in the
-// other. An error ends the process before anything was written.
-static int add_parts(struct prg_process *p, struct prg_error *err)
+// Every part of the process is made here, but for those of a driver. They are started and given turns in this order,
+// stopped and freed in the other.
+static void add_parts(struct prg_process *p)
 {
-    (void)err;
     if (!p->options->has_no_serving)
         add_serving(p);
     prg_process_add_learning(p);
-    return PRG_OK;
 }
 
 // ---- turns ----
@@ -294,7 +292,9 @@ int prg_process_load(struct prg_process *p, struct prg_store *store, const struc
     prg_policy_life_bind(p->policies, p->planner);
     prg_planner_load_config(p->planner, &store->reader);
     rc = open_record(p, err);
-    return rc == PRG_OK ? add_parts(p, err) : rc;
+    if (rc == PRG_OK)
+        add_parts(p);
+    return rc;
 }
 
 static void on_signal(uv_signal_t *handle, int signum)

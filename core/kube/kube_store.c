@@ -205,7 +205,7 @@ static void on_health(enum prg_reflector_health health, const struct prg_error *
 
 static bool concerns(const char *manager)
 {
-    return strcmp(manager, "perigee") == 0 || prg_adopt_is_old(manager);
+    return strcmp(manager, PRG_MANAGER) == 0 || prg_adopt_is_old(manager);
 }
 
 static uint32_t mark(const cJSON *object)

@@ -477,7 +477,8 @@ static struct kind *known_kind(struct snapshot *s, const char *group, const char
         return kind;
     kind = prg_arena_new(&s->arena, struct kind);
     discover(s, group, kind_name, kind);
-    prg_map_put(&s->kinds, bytes.text, kind);
+    if (s->trouble.code == PRG_OK) // else nothing is known of it: prg_snapshot_retry lets it be asked for again
+        prg_map_put(&s->kinds, bytes.text, kind);
     return kind;
 }
 

@@ -101,7 +101,7 @@ int prg_frames_close(struct prg_frames_writer *writer, struct prg_error *err)
     if (!writer)
         return PRG_OK;
     int rc = compress(writer, NULL, ZSTD_e_end, err);
-    if (rc == PRG_OK && fsync(writer->fd) != 0 && errno != EINVAL) // a pipe or device has nothing to sync
+    if (rc == PRG_OK && fsync(writer->fd) != 0)
         rc = prg_fail(err, PRG_IO, "%s: %s", writer->path, strerror(errno));
     if (close(writer->fd) != 0 && rc == PRG_OK)
         rc = prg_fail(err, PRG_IO, "%s: %s", writer->path, strerror(errno));
