@@ -446,6 +446,7 @@ static struct place *next_place(struct prg_policy_life *life)
 static void start_next(struct prg_policy_life *life)
 {
     struct place *place;
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a place that goes is taken out of the map first
     while (!life->job && (place = next_place(life)))
         start_job(life, place);
 }

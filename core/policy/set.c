@@ -207,9 +207,9 @@ int prg_policy_set_copy(const struct prg_policy_set *set, const struct prg_polic
         rc = load_again(set, PRG_LAYER_NAMESPACE, limits, base, ret, err);
     else if (rc == PRG_OK)
         *ret = prg_policy_set_ref(base);
-    prg_policy_set_unref(base);
     if (rc == PRG_OK && set->refusal)
         (*ret)->refusal = prg_arena_strdup(&(*ret)->arena, set->refusal);
+    prg_policy_set_unref(base);
     return rc;
 }
 
