@@ -49,10 +49,6 @@ struct run {
 
 // ---- what is watched ----
 
-// Pods are looked for by these.
-static const char *const pod_labels[] = {"app", "serving.kserve.io/inferenceservice", "serving.knative.dev/revision",
-                                         PRG_LABEL_JOB_NAME, NULL};
-
 static const struct prg_kube_watch kinds[] = {
     {.group = "serving.kserve.io",
      .version = "v1beta1",
@@ -90,13 +86,6 @@ static const struct prg_kube_watch kinds[] = {
      .plural = "opentelemetrycollectors",
      .is_namespaced = true},
     {.group = "", .version = "v1", .kind = "Service", .plural = "services", .is_namespaced = true},
-    {.group = "",
-     .version = "v1",
-     .kind = "Pod",
-     .plural = "pods",
-     .is_namespaced = true,
-     .labels = pod_labels,
-     .prune = prg_prune_pod},
     {.group = "", .version = "v1", .kind = "Secret", .plural = "secrets", .is_namespaced = true},
     {.group = "", .version = "v1", .kind = "ServiceAccount", .plural = "serviceaccounts", .is_namespaced = true},
     {.group = "", .version = "v1", .kind = "Namespace", .plural = "namespaces", .is_metadata_only = true},
@@ -140,6 +129,23 @@ static void watch_config_map(struct run *run, const char *ns, const char *name, 
     prg_kube_store_watch(run->store, &watch);
 }
 
+// Of all pods in a cluster only those that are ours to look at are read.
+static void watch_pods(struct run *run, const char *ns, const char *name, const char *label)
+{
+    static const char *const looked_for[] = {"app", "serving.knative.dev/revision", PRG_LABEL_JOB_NAME, NULL};
+    struct prg_kube_watch watch = {.group = "",
+                                   .version = "v1",
+                                   .kind = "Pod",
+                                   .plural = "pods",
+                                   .is_namespaced = true,
+                                   .ns = ns,
+                                   .name = name,
+                                   .label = label,
+                                   .labels = looked_for,
+                                   .prune = prg_prune_pod};
+    prg_kube_store_watch(run->store, &watch);
+}
+
 static void watch_all(struct run *run)
 {
     static const char map[] = "configmap:";
@@ -148,8 +154,13 @@ static void watch_all(struct run *run)
         prg_kube_store_watch(run->store, &kinds[i]);
     for (size_t i = 0; options->learning && !options->learning->is_off && i < PRG_COUNT(learning_kinds); i++)
         prg_kube_store_watch(run->store, &learning_kinds[i]);
-    if (options->learning && !options->learning->is_off)
+    watch_pods(run, NULL, NULL, "serving.kserve.io/inferenceservice");
+    if (run->self) // what is told about the policies
+        watch_pods(run, run->self->ns, run->self->name, NULL);
+    if (options->learning && !options->learning->is_off) {
+        watch_pods(run, NULL, NULL, PRG_LABEL_JOB_NAME);
         watch_config_map(run, NULL, NULL, PRG_LEDGER_LABEL "=" PRG_LEDGER_VALUE);
+    }
     watch_config_map(run, options->config_namespace, "inferenceservice-config", NULL);
     if (options->namespace_policies)
         watch_config_map(run, NULL, NULL, "perigee.dev/policy-scope=namespace");
