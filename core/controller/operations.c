@@ -152,11 +152,6 @@ void prg_operations_set_learning(struct prg_operations *operations, const struct
         operations->learning = driver;
 }
 
-uint16_t prg_operations_port(const struct prg_operations *operations)
-{
-    return operations && operations->ops ? prg_ops_port(operations->ops) : 0;
-}
-
 void prg_operations_close(struct prg_operations *operations)
 {
     if (!operations)

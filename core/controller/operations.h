@@ -16,7 +16,6 @@ int prg_operations_new(uv_loop_t *loop, const struct prg_run_options *options, b
                        struct prg_operations **ret, struct prg_error *err) PRG_MUST_USE;
 // driver: borrowed until close; NULL: there is none.
 void prg_operations_set_learning(struct prg_operations *operations, const struct prg_learning_driver *driver);
-uint16_t prg_operations_port(const struct prg_operations *operations); // 0: not listening
 // Stops listening and counting; handles close as the loop runs on. NULL is fine.
 void prg_operations_close(struct prg_operations *operations);
 void prg_operations_free(struct prg_operations *operations); // after the loop has run. NULL is fine

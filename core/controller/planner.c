@@ -72,11 +72,6 @@ static struct prg_policy_set *policies_of(const struct prg_planner *planner, con
     return own ? own : planner->policies;
 }
 
-const char *prg_planner_revision(const struct prg_planner *planner)
-{
-    return prg_policy_set_revision(planner->policies);
-}
-
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store)
 {
     const cJSON *map = prg_reader_get(store, "", "ConfigMap", planner->config_namespace, config_map_name);

@@ -19,7 +19,6 @@ void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set
 void prg_planner_set_namespace_policies(struct prg_planner *planner, const char *ns, struct prg_policy_set *policies);
 // LC_SERVER of the workers of learning jobs; NULL: the default. Copied.
 void prg_planner_set_lc_server(struct prg_planner *planner, const char *url);
-const char *prg_planner_revision(const struct prg_planner *planner); // of its policy set
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
 // From now on every plan becomes a decision of a recording (record/record.h); NULL: no more. Borrowed.

@@ -93,11 +93,6 @@ struct prg_plan *prg_reconcile_plan(struct prg_reconcile *r)
     return r->plan;
 }
 
-const struct prg_key *prg_reconcile_key(const struct prg_reconcile *r)
-{
-    return &r->key;
-}
-
 const struct prg_reconcile_report *prg_reconcile_report(const struct prg_reconcile *r)
 {
     return &r->report;

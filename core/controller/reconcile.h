@@ -44,7 +44,6 @@ struct prg_reconcile *prg_reconcile_new(struct prg_store *store, const cJSON *su
                                         const struct prg_reconcile_handler *handler);
 void prg_reconcile_free(struct prg_reconcile *reconcile); // callbacks of open writes do not come. NULL is fine
 struct prg_plan *prg_reconcile_plan(struct prg_reconcile *reconcile); // to be filled; all of it in the plan's arena
-const struct prg_key *prg_reconcile_key(const struct prg_reconcile *reconcile); // of the subject
 const struct prg_reconcile_report *prg_reconcile_report(const struct prg_reconcile *reconcile);
 
 // Adds a write: to the last group, or as a new one. request's object is in the plan's arena, stored is copied.

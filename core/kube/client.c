@@ -340,8 +340,8 @@ static void take_out(cJSON *object, const char *field)
 
 static void send_write(struct prg_write *w);
 
-// Decides field by field who yields. True when the write was sent again.
-static bool resolve_conflict(struct prg_write *w, const struct prg_status *status)
+// Decides field by field who yields, and sends the write again; or fails it, when another manager does not yield.
+static void resolve_conflict(struct prg_write *w, const struct prg_status *status)
 {
     prg_auto_strbuf forced = PRG_STRBUF_INIT;
     const cJSON *cause;
@@ -375,12 +375,11 @@ static bool resolve_conflict(struct prg_write *w, const struct prg_status *statu
                 "the field, or leave the field to it",
                 FIGHT_COUNT, w->taken_over);
             tell_failure(w, PRG_RETRY_SLOWLY);
-            return true;
+            return;
         }
     }
     w->is_forced = true;
     send_write(w);
-    return true;
 }
 
 // ---- answers ----
@@ -405,8 +404,10 @@ static void refused(struct prg_write *w, const struct prg_response *response)
     struct prg_status status;
     prg_status_of(&w->arena, response, &status);
     if (w->kind == PRG_WRITE_APPLY && status.code == 409 && strcmp(status.cause, "FieldManagerConflict") == 0 &&
-        !w->is_forced && resolve_conflict(w, &status))
+        !w->is_forced) {
+        resolve_conflict(w, &status);
         return;
+    }
     bool is_there = w->kind == PRG_WRITE_CREATE && status.code == 409 && strcmp(status.reason, "AlreadyExists") == 0;
     if ((status.code == 404 && w->kind == PRG_WRITE_DELETE) || is_there) {
         struct prg_write_outcome outcome = {.result = PRG_WRITE_UNCHANGED};

@@ -743,8 +743,3 @@ void prg_snapshot_retry(struct prg_store *store)
     }
     pthread_mutex_unlock(&s->lock);
 }
-
-uint64_t prg_snapshot_requests(const struct prg_store *store)
-{
-    return prg_http_count(snapshot_of(store)->http)->requests;
-}

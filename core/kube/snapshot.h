@@ -41,5 +41,3 @@ void prg_snapshot_hint_list(struct prg_store *store, const char *group, const ch
 bool prg_snapshot_has_kind(struct prg_store *store, const char *group, const char *kind);
 // Forgets what went wrong: it is asked for again when it is needed.
 void prg_snapshot_retry(struct prg_store *store);
-// Requests sent so far.
-uint64_t prg_snapshot_requests(const struct prg_store *store);
