@@ -420,9 +420,9 @@ static void release(struct run *run)
     prg_timer_stop(run->timers, &run->read);
     prg_timer_stop(run->timers, &run->drain);
     prg_timer_stop(run->timers, &run->resync);
-    prg_lease_free(run->lease);
     prg_process_free_parts(&run->process); // their open writes are the store's
     prg_store_free(prg_kube_store_base(run->store));
+    prg_lease_free(run->lease); // until here writes ask it
     prg_http_close(run->http);
     prg_timers_free(run->timers);
     prg_process_release(&run->process);

@@ -273,11 +273,13 @@ static void send_next(struct prg_recorder *r)
 {
     static const struct prg_resource resource = {"", "v1", "Event", "events", true};
     struct prg_call_handler handler = {.done = on_done};
+    if (r->call) // the first is under way, and waited for
+        return;
     while (r->queue.count && r->options.may_write && !r->options.may_write(r->options.ctx)) {
         r->counts.dropped++;
         queue_shift(r);
     }
-    if (!r->queue.count || r->call || prg_timer_is_running(&r->timer))
+    if (!r->queue.count || prg_timer_is_running(&r->timer))
         return;
     struct waiting *w = r->queue.items[0];
     const cJSON *body = w->is_patch ? patch_of(w) : w->event;

@@ -236,6 +236,19 @@ static void the_queue_is_bounded_and_dropped_by_who_does_not_lead(void **state)
     script_expect_none(&f->script);
 }
 
+static void an_event_under_way_when_the_lease_goes_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "one");
+    f->may_not = true;
+    add(f, "two");
+    assert_int_equal(prg_recorder_waiting(f->recorder), 2);
+    script_answer(&f->script, script_expect(&f->script, "POST", "/api/v1/namespaces/n/events", NULL), 201, "{}");
+    assert_int_equal(prg_recorder_waiting(f->recorder), 0);
+    assert_int_equal(prg_recorder_count(f->recorder)->sent, 1);
+    assert_int_equal(prg_recorder_count(f->recorder)->dropped, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -250,6 +263,7 @@ int main(void)
         TEST(any_answer_ends_the_tries),
         TEST(long_messages_are_cut_between_characters),
         TEST(the_queue_is_bounded_and_dropped_by_who_does_not_lead),
+        TEST(an_event_under_way_when_the_lease_goes_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
