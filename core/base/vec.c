@@ -19,7 +19,7 @@ void prg_vec_release(struct prg_vec *vec)
 void prg_vec_push(struct prg_vec *vec, void *item)
 {
     if (vec->count == vec->cap) {
-        vec->cap = vec->cap ? vec->cap * 2 : 16;
+        vec->cap = vec->cap ? vec->cap * 2 : 4;
         vec->items = prg_xrealloc(vec->items, vec->cap * sizeof(*vec->items));
     }
     vec->items[vec->count++] = item;

@@ -875,5 +875,19 @@ static const struct prg_compact_member of_pod_spec[] = {{.key = "nodeName"},
                                                         {.key = "initContainers", .inside = &container_rule},
                                                         {0}};
 static const struct prg_compact_rule pod_spec_rule = {of_pod_spec, true};
-static const struct prg_compact_member of_pod[] = {{.key = "spec", .inside = &pod_spec_rule}, {0}};
+static const struct prg_compact_member of_container_status[] = {
+    {.key = "containerID", .is_dropped = true}, {.key = "imageID", .is_dropped = true}, {0}};
+static const struct prg_compact_rule container_status_rule = {of_container_status, false};
+static const struct prg_compact_member of_pod_status[] = {
+    {.key = "hostIP", .is_dropped = true},
+    {.key = "hostIPs", .is_dropped = true},
+    {.key = "podIP", .is_dropped = true},
+    {.key = "podIPs", .is_dropped = true},
+    {.key = "qosClass", .is_dropped = true},
+    {.key = "containerStatuses", .inside = &container_status_rule},
+    {.key = "initContainerStatuses", .inside = &container_status_rule},
+    {0}};
+static const struct prg_compact_rule pod_status_rule = {of_pod_status, false};
+static const struct prg_compact_member of_pod[] = {
+    {.key = "spec", .inside = &pod_spec_rule}, {.key = "status", .inside = &pod_status_rule}, {0}};
 const struct prg_compact_rule prg_prune_pod[1] = {{of_pod, false}};

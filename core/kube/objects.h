@@ -92,5 +92,6 @@ void prg_object_each_owned(const struct prg_object_kind *kind, const char *uid, 
 void prg_object_each_labelled(const struct prg_object_kind *kind, const char *label, const char *value,
                               prg_object_visit_fn visit, void *ctx);
 
-// For Pods: of the spec only node name and the containers' names, images and resources stay.
+// For Pods: of the spec only node name and the containers' names, images and resources stay, of the status all but
+// addresses, identities of containers and images, and the class of service.
 extern const struct prg_compact_rule prg_prune_pod[1];
