@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/base64.h"
+#include "base/clock.h"
 
 static int64_t now_ms(void)
 {

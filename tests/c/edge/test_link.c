@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "edge/edge.h"
 #include "base/base64.h"
+#include "edge/edge.h"
 #include "learning/status.h"
 #include "object/meta.h"
 #include "store/store_mem.h"
