@@ -22,10 +22,10 @@ enum { OWNED_SHOWN = 4, OWNED_DEPTH = 24 };
 
 static void walk_owned(struct owned *owned, const cJSON *node, int depth)
 {
-    const cJSON *child;
+    const cJSON *child, *fields = prg_json_is_object(node) && depth < OWNED_DEPTH ? node : NULL;
     size_t length = owned->path.length;
     bool is_leaf = true;
-    prg_json_each (child, prg_json_is_object(node) && depth < OWNED_DEPTH ? node : NULL) {
+    prg_json_each (child, fields) {
         const char *key = child->string;
         if (prg_text_has_prefix(key, "f:"))
             prg_path_push_key(&owned->path, key + 2);

@@ -51,8 +51,9 @@ static void compare_objects(struct walk *walk, const cJSON *from, const cJSON *t
     const cJSON **x = sorted_members(from, &from_count), **y = sorted_members(to, &to_count);
     while (i < from_count || j < to_count) {
         int order = i == from_count ? 1 : j == to_count ? -1 : strcmp(x[i]->string, y[j]->string);
+        const char *key = order <= 0 ? x[i]->string : y[j]->string;
         const cJSON *old = order <= 0 ? x[i++] : NULL, *new = order >= 0 ? y[j++] : NULL;
-        prg_path_push_key(&walk->path, old ? old->string : new->string);
+        prg_path_push_key(&walk->path, key);
         compare(walk, old, new);
         prg_strbuf_truncate(&walk->path, length);
     }

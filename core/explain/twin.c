@@ -258,25 +258,39 @@ static const struct {
     {"object_patch.lua", PRG_TWIN_OBJECT_PATCH},
 };
 
-// Policies that the files of a set are about, in *ret_texts by their place in the table; false when there is anything
-// else that may matter.
-static bool texts_of(const cJSON *set, const cJSON *ret_texts[PRG_COUNT(policies)])
+static const cJSON *file_called(const cJSON *files, const char *name)
+{
+    const cJSON *file;
+    prg_json_each (file, files)
+        if (prg_text_equal(prg_json_get_text(file, "name"), name))
+            return file;
+    return NULL;
+}
+
+// A shipped policy written out (perigee policies export) answers as the shipped one does without it.
+static bool is_as_shipped(const cJSON *tree, const cJSON *file)
+{
+    const cJSON *shipped = file_called(prg_json_get(tree, "shipped"), prg_json_get_text(file, "name"));
+    return shipped && is_same_tree(prg_json_get(file, "text"), prg_json_get(shipped, "text"));
+}
+
+// The texts of a set by their place in the table, NULL: as shipped. false: there is something else that may matter.
+static bool texts_of(const cJSON *tree, const cJSON *ret_texts[PRG_COUNT(policies)])
 {
     const cJSON *file;
     memset(ret_texts, 0, PRG_COUNT(policies) * sizeof(*ret_texts));
-    if (prg_json_get(set, "namespace") || prg_json_get(set, "refusal"))
+    if (prg_json_get(tree, "namespace") || prg_json_get(tree, "refusal"))
         return false;
-    prg_json_each (file, prg_json_get(set, "set")) {
+    prg_json_each (file, prg_json_get(tree, "set")) {
         const char *name = prg_json_get_text(file, "name");
         size_t i = 0;
+        if (is_as_shipped(tree, file) || prg_text_equal(name, "il_stage.lua") || prg_text_has_suffix(name, "_spec.lua"))
+            continue;
         while (i < PRG_COUNT(policies) && !prg_text_equal(name, policies[i].file))
             i++;
-        if (i < PRG_COUNT(policies))
-            ret_texts[i] = prg_json_get(file, "text");
-        else if (!prg_text_equal(name, "il_stage.lua") && !prg_text_has_suffix(name, "_spec.lua"))
+        if (i == PRG_COUNT(policies) || !prg_json_get(file, "text"))
             return false;
-        if (i < PRG_COUNT(policies) && !ret_texts[i])
-            return false; // no text, but bytes
+        ret_texts[i] = prg_json_get(file, "text");
     }
     return true;
 }

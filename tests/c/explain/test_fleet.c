@@ -24,6 +24,7 @@ struct variant {
 static const struct variant variants[] = {
     {NULL, NULL},
     {"image", "function M.tag(image) if image:find('sklearn') then return image .. '-x' end end"},
+    {"image", NULL}, // the shipped text, in a set
     {"image", "function M.tag(image) return image end"},
     {"image", "function M.tag() error('no tags today') end"},
     {"annotation_filter", "function M.keep(key) return key ~= 'drop-me' end"},
@@ -41,7 +42,18 @@ static const struct variant variants[] = {
     {"object_patch",
      "function M.patch(o) if o.kind == 'Service' then return {metadata = {labels = {x = 'y'}}} end end"},
     {"object_patch", "function M.patch() return {metadata = {name = 'other'}} end"},
+    {"container_merge", NULL},
+    {"runtime_selection", NULL},
 };
+
+static void take_shipped(const char *name, const char *text, size_t length, void *ctx)
+{
+    struct prg_policy_text *ret = ctx;
+    if (strncmp(ret->name, name, strlen(name)) != 0 || strcmp(ret->name + strlen(name), ".lua") != 0)
+        return;
+    ret->text = text;
+    ret->length = length;
+}
 
 static struct prg_policy_set *load(const struct variant *variant)
 {
@@ -53,8 +65,11 @@ static struct prg_policy_set *load(const struct variant *variant)
     struct prg_policy_text only = {file, file, text, 0};
     if (variant->name) {
         snprintf(file, sizeof(file), "%s.lua", variant->name);
-        only.length = (size_t)snprintf(text, sizeof(text), "local M = { api = \"%s/v1\" }\n%s\nreturn M\n",
-                                       variant->name, variant->body);
+        if (variant->body)
+            only.length = (size_t)snprintf(text, sizeof(text), "local M = { api = \"%s/v1\" }\n%s\nreturn M\n",
+                                           variant->name, variant->body);
+        if (!variant->body)
+            prg_policy_each_shipped(take_shipped, &only);
         prg_vec_push(&texts, &only);
     }
     struct prg_policy_options options = {.texts = variant->name ? &texts : NULL};
@@ -237,7 +252,7 @@ static void the_number_of_threads_does_not_matter(void **state)
     prg_auto_strbuf one = PRG_STRBUF_INIT;
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < THREADS; i++) {
-            assert_ok(prg_policy_set_copy(f->sets[side ? 6 : 0], &limits, &sets[side][i], &err), &err);
+            assert_ok(prg_policy_set_copy(f->sets[side ? 7 : 0], &limits, &sets[side][i], &err), &err);
             planners[side][i] = planner_of(f, sets[side][i]);
         }
     compare(f, planners[0], planners[1], 1, &f->store->reader, 0, &one);
@@ -258,9 +273,10 @@ static void policies_with_the_same_text_are_known_to_be_equal(void **state)
     struct fixture *f = *state;
     const unsigned all = (PRG_TWIN_OBJECT_PATCH << 1) - 1;
     assert_int_equal(prg_twin_equal_policies(f->sets[0], f->sets[0]), all);
+    assert_int_equal(prg_twin_equal_policies(f->sets[0], f->sets[2]), all); // the shipped text, in a set
     assert_int_equal(prg_twin_equal_policies(f->sets[0], f->sets[1]), all & ~(unsigned)PRG_TWIN_IMAGE);
-    assert_int_equal(prg_twin_equal_policies(f->sets[1], f->sets[2]), all & ~(unsigned)PRG_TWIN_IMAGE);
-    assert_int_equal(prg_twin_equal_policies(f->sets[1], f->sets[4]),
+    assert_int_equal(prg_twin_equal_policies(f->sets[1], f->sets[3]), all & ~(unsigned)PRG_TWIN_IMAGE);
+    assert_int_equal(prg_twin_equal_policies(f->sets[1], f->sets[5]),
                      all & ~(unsigned)(PRG_TWIN_IMAGE | PRG_TWIN_ANNOTATION_FILTER));
 }
 
