@@ -292,13 +292,11 @@ static void on_upgraded(void *ctx, struct MHD_Connection *connection, void *stat
     link->since_ms = link->tokens_ms = prg_timers_now(edge->timers);
     link->tokens = (double)edge->options.reports_per_second * PRG_EDGE_BURST_SECONDS;
     link->is_current = true;
-    link->reports = prg_edge_count_reports(edge, node);
     link->ws = prg_websocket_new(edge->loop, handle, fd, early, early_length, &options, link);
     prg_map_put(&edge->links, node, link);
     edge->open_count++;
     edge->stats.connections++;
-    if (link->reports >= edge->options.max_reports)
-        prg_edge_pause(link, PRG_PAUSE_REPORTS, true);
+    prg_edge_count_reports(link);
     prg_timer_start(edge->timers, &link->ping, edge->options.ping_ms, on_ping, link);
     prg_outbox_connect(edge->outbox, node);
     prg_timer_start(edge->timers, &link->pump, 0, on_pump, link);
@@ -374,6 +372,7 @@ struct prg_edge *prg_edge_new(uv_loop_t *loop, const struct prg_edge_options *op
     o->max_message_bytes = o->max_message_bytes ? o->max_message_bytes : 1 << 20;
     o->reports_per_second = o->reports_per_second ? o->reports_per_second : 50;
     o->max_reports = o->max_reports ? o->max_reports : 256;
+    o->max_report_bytes = o->max_report_bytes ? o->max_report_bytes : (size_t)4 << 20;
     o->max_connections = o->max_connections ? o->max_connections : 1000;
     o->ping_ms = o->ping_ms ? o->ping_ms : 20000;
     edge->timers = prg_timers_new(loop);

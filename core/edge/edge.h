@@ -76,6 +76,7 @@ struct prg_edge_options {
     size_t max_message_bytes;                      // of a report, 0: 1 MiB
     unsigned reports_per_second;                   // per node, read later above it; 0: 50, bursts of four times that
     size_t max_reports;                            // per node that wait; above it nothing is read from the node; 0: 256
+    size_t max_report_bytes;                       // of their messages, likewise; 0: 4 MiB
     size_t max_connections;                        // 0: 1000
     unsigned ping_ms;                              // 0: 20000; two pings without an answer end a connection
     unsigned settle_ms; // between the first message about an object (or its deletion) and the next; 0: 2000

@@ -20,7 +20,7 @@ struct prg_edge_link { // one connection
     bool is_current; // the newest of its node
     uint64_t number; // of the last message sent
     unsigned unanswered, pauses;
-    size_t reports; // of its node, not finished
+    size_t reports, report_bytes; // of its node, not finished
     double tokens;
     uint64_t tokens_ms, since_ms;
     struct prg_timer pump, ping, rate;
@@ -66,7 +66,7 @@ void prg_edge_pump(struct prg_edge *edge, const char *node);
 // Takes a message of a node: keeps it as a report, or refuses it.
 void prg_edge_hear(struct prg_edge_link *link, const char *text, size_t length);
 void prg_edge_pause(struct prg_edge_link *link, enum prg_edge_pause pause, bool is_set);
-size_t prg_edge_count_reports(const struct prg_edge *edge, const char *node); // not finished
+void prg_edge_count_reports(struct prg_edge_link *link); // of its node, that came before; too many pause it
 void prg_edge_free_reports(struct prg_edge *edge);
 
 // ---- told.c ----

@@ -24,6 +24,7 @@ struct report {
     struct prg_timer retry;
     struct prg_edge *edge;
     const char *key; // "kind/namespace/name"
+    size_t bytes;    // of the message; as a tree it may take thirty times as much
     bool is_out, is_ready;
 };
 
@@ -74,9 +75,33 @@ void prg_edge_pause(struct prg_edge_link *link, enum prg_edge_pause pause, bool 
         prg_websocket_resume(link->ws);
 }
 
+static bool is_full(const struct prg_edge_link *link)
+{
+    const struct prg_edge_options *options = &link->edge->options;
+    return link->reports >= options->max_reports || link->report_bytes >= options->max_report_bytes;
+}
+
+static void count_in(struct prg_edge_link *link, const struct report *report)
+{
+    link->reports++;
+    link->report_bytes += report->bytes;
+    if (is_full(link))
+        prg_edge_pause(link, PRG_PAUSE_REPORTS, true);
+}
+
+// One that came over an older connection after this one began was not counted here.
+static void count_out(struct prg_edge_link *link, size_t bytes)
+{
+    link->reports -= link->reports > 0;
+    link->report_bytes -= bytes < link->report_bytes ? bytes : link->report_bytes;
+    if (!is_full(link))
+        prg_edge_pause(link, PRG_PAUSE_REPORTS, false);
+}
+
 static void drop_report(struct report *report)
 {
     struct prg_edge *edge = report->edge;
+    size_t bytes = report->bytes;
     struct prg_edge_link *link = prg_map_get(&edge->links, report->is.node);
     if (report->previous)
         report->previous->next = report->next;
@@ -94,8 +119,8 @@ static void drop_report(struct report *report)
     prg_timer_stop(edge->timers, &report->retry);
     prg_arena_release(&report->arena);
     free(report);
-    if (link && link->reports > 0 && --link->reports < edge->options.max_reports)
-        prg_edge_pause(link, PRG_PAUSE_REPORTS, false);
+    if (link)
+        count_out(link, bytes);
 }
 
 void prg_edge_report_finish(struct prg_edge *edge, const struct prg_edge_report *finished,
@@ -158,8 +183,7 @@ static void take_report(struct prg_edge_link *link, struct report *report, const
     edge->last_report = report;
     edge->report_count++;
     edge->stats.reports++;
-    if (++link->reports >= edge->options.max_reports)
-        prg_edge_pause(link, PRG_PAUSE_REPORTS, true);
+    count_in(link, report);
     prg_log(PRG_LOG_DEBUG, "edge report", "node", link->node, "kind", kind, "namespace", envelope->ns, "name",
             envelope->name, NULL);
     struct report *before = prg_map_put(&edge->chains, report->key, report);
@@ -233,18 +257,18 @@ void prg_edge_hear(struct prg_edge_link *link, const char *text, size_t length)
     count_rate(link);
     struct report *report = prg_xcalloc(1, sizeof(*report));
     prg_arena_init(&report->arena);
+    report->bytes = length;
     if (!look_at(link, report, text, length)) {
         prg_arena_release(&report->arena);
         free(report);
     }
 }
 
-size_t prg_edge_count_reports(const struct prg_edge *edge, const char *node)
+void prg_edge_count_reports(struct prg_edge_link *link)
 {
-    size_t count = 0;
-    for (const struct report *report = edge->first_report; report; report = report->next)
-        count += strcmp(report->is.node, node) == 0;
-    return count;
+    for (const struct report *report = link->edge->first_report; report; report = report->next)
+        if (strcmp(report->is.node, link->node) == 0)
+            count_in(link, report);
 }
 
 void prg_edge_free_reports(struct prg_edge *edge)

@@ -558,6 +558,30 @@ static void a_node_whose_reports_are_not_finished_is_not_read_any_more(void **st
     client_close(&other);
 }
 
+static void a_node_with_large_reports_is_not_read_any_more_long_before(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_edge_options options = {.max_report_bytes = 1 << 20, .reports_per_second = 1000000};
+    struct client client, other;
+    const char *large = prg_arena_printf(&f->arena, "{\"numberOfSamples\":20,\"x\":\"%0100000d\"}", 7);
+    start(f, &options);
+    f->is_holding = true;
+    client_open(&client, &f->loop, f->port, "edge1");
+    for (int i = 0; i < 30; i++)
+        client_report(&client, "Dataset", prg_arena_printf(&f->arena, "d%d", i), large);
+    client_open(&other, &f->loop, f->port, "edge2"); // others are
+    client_report(&other, "Dataset", "other", "1");
+    await(f, "report edge2 Dataset ns/other 1");
+    assert_true(prg_edge_stats(f->edge)->waiting_reports < 16); // of 133 kB each
+    f->is_holding = false;
+    for (size_t i = 0; i < f->held_count; i++)
+        prg_edge_report_finish(f->edge, f->held[i], PRG_EDGE_STORED, NULL);
+    await(f, "ns/d29"); // all come in the end
+    assert_int_equal(prg_edge_stats(f->edge)->reports, 31);
+    client_close(&client);
+    client_close(&other);
+}
+
 static void a_node_that_reports_too_fast_is_slowed_down_and_loses_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -906,6 +930,7 @@ int main(void)
         LINK_TEST(a_message_above_the_limit_is_refused_with_1009),
         LINK_TEST(a_report_that_cannot_be_stored_comes_again_and_those_behind_it_wait),
         LINK_TEST(a_node_whose_reports_are_not_finished_is_not_read_any_more),
+        LINK_TEST(a_node_with_large_reports_is_not_read_any_more_long_before),
         LINK_TEST(a_node_that_reports_too_fast_is_slowed_down_and_loses_nothing),
         LINK_TEST(reports_before_a_reset_are_not_lost),
         LINK_TEST(reports_before_a_new_connection_are_not_lost),
