@@ -300,17 +300,6 @@ void prg_kube_store_count(const struct prg_kube_store *s, struct prg_kube_store_
     }
 }
 
-void prg_kube_store_each_watch(const struct prg_kube_store *s,
-                               void (*visit)(const char *path, enum prg_reflector_health health, bool is_synced,
-                                             void *ctx),
-                               void *ctx)
-{
-    for (size_t i = 0; i < s->watches.count; i++) {
-        const struct watch *watch = s->watches.items[i];
-        visit(watch->path, prg_reflector_health(watch->reflector), watch->is_counted, ctx);
-    }
-}
-
 // ---- life ----
 
 static void kube_free(struct prg_store *store)

@@ -56,7 +56,3 @@ struct prg_kube_store_counts {
     uint64_t writes, lists, watches, events;
 };
 void prg_kube_store_count(const struct prg_kube_store *store, struct prg_kube_store_counts *ret);
-void prg_kube_store_each_watch(const struct prg_kube_store *store,
-                               void (*visit)(const char *path, enum prg_reflector_health health, bool is_synced,
-                                             void *ctx),
-                               void *ctx);
