@@ -12,6 +12,7 @@ A fault is a function of one Exchange; those below are made to be used as they a
 connection carries one request at a time.
 """
 import http.client
+import json
 import os
 import re
 import socket
@@ -131,7 +132,6 @@ def answer(status, body="", headers=()):
 
 def status_of(code, reason, message="made up by a test", **details):
     """A fault: the Status object that an API server would send."""
-    import json
     body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message}
     if details:
         body["details"] = details

@@ -15,7 +15,9 @@ the kubelets. The cache is ${XDG_CACHE_HOME:-~/.cache}/perigee/lab/<digest of th
 same sources finds it. Tests use the class Lab; what it starts dies with the process that started it, however that ends.
 """
 import fcntl
+import glob
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -27,7 +29,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import http.client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "lab")
@@ -107,7 +108,6 @@ def definition_files(*names):
 
 
 def module_files(module, version, patterns):
-    import glob
     p = subprocess.run(["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True, cwd="/")
     if p.returncode:
         raise Trouble(f"{module}@{version} cannot be had: {p.stdout}{p.stderr}")
@@ -179,9 +179,9 @@ class Lab:
         self.write_accounts()
         for part in PARTS:
             self.start(part)
+        import yaml  # not needed to say why the lab cannot be built
         admin = self.api()
         with open(os.path.join(SOURCES, "nodes.yaml")) as f:
-            import yaml
             for node in yaml.safe_load_all(f):
                 admin.create(node)
         until(lambda: admin.get("v1", "serviceaccounts", "default", "default"), 60, "the default ServiceAccount")
