@@ -3,10 +3,10 @@
 """Serves the bodies of synth.py as an API server does, as fast as the reader takes them: so a client's own speed is the
 bound of a benchmark of lists and watches, and not the server's.
 
-    replay.py FOLDER [--port N] [--repeat N]
+    replay.py FOLDER [--port N]
 
 GET .../RESOURCE gives RESOURCE.list.json, or .pb to those who accept protobuf; with watch=1 it gives RESOURCE.watch.*,
-N times over, once GET /start has been asked for, and then stays open. Of a namespace, or by name, objects are picked
+once GET /start has been asked for, and then stays open. Of a namespace, or by name, objects are picked
 from the list. The port is printed when it listens.
 """
 import argparse
@@ -96,8 +96,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         if os.path.exists(path):
             self.server.started.wait()
-            for _ in range(self.server.repeat):
-                self.send_file(path)
+            self.send_file(path)
         poll = select.poll()
         poll.register(self.connection, select.POLLIN | select.POLLHUP)
         poll.poll()  # until the client goes
@@ -106,18 +105,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, folder, port, repeat):
+    def __init__(self, folder, port):
         super().__init__(("127.0.0.1", port), Handler)
-        self.folder, self.repeat, self.started = folder, repeat, threading.Event()
+        self.folder, self.started = folder, threading.Event()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--repeat", type=int, default=1)
     args = parser.parse_args()
-    server = Server(args.folder, args.port, args.repeat)
+    server = Server(args.folder, args.port)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
