@@ -168,7 +168,7 @@ const cJSON *prg_object_tree(const struct prg_object *object)
 void prg_objects_trim(struct prg_objects *o)
 {
     while (o->oldest && o->tree_bytes > o->max_tree_bytes)
-        tree_free(o, o->oldest);
+        tree_free(o, o->oldest); // NOLINT(clang-analyzer-unix.Malloc): tree_unlink has moved oldest on
 }
 
 size_t prg_objects_tree_bytes(const struct prg_objects *o)
