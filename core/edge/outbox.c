@@ -221,6 +221,9 @@ static void requeue(struct prg_outbox_item *item)
 void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct prg_outbox_want *want)
 {
     struct prg_outbox_node *node = node_of(outbox, name);
+    if (want->is_deletion && node->items.count >= PRG_OUTBOX_DELETIONS &&
+        !prg_outbox_find(outbox, name, want->kind, want->ns, want->name))
+        return;
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
     bool is_repeated = want->is_deletion && item->is_deletion; // what a deletion says does not matter

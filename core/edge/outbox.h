@@ -7,9 +7,14 @@
 // something then) or its deletion and the next one lies the settling time, meanwhile later messages replace each other,
 // but for a deletion: a node has to forget an object before it is told of it anew. Never are more than a few messages
 // unread.
+//
+// A deletion of an object that nothing is kept about is not kept either for a node with PRG_OUTBOX_DELETIONS items: a
+// node that makes up names and never reads what it is told about them costs no more than that.
 #pragma once
 #include "base/strbuf.h"
 #include "object/reader.h"
+
+enum { PRG_OUTBOX_DELETIONS = 5000 };
 
 struct prg_outbox;
 struct prg_outbox_node;

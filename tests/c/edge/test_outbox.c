@@ -76,6 +76,22 @@ static const char *sent_at(struct fixture *f, const char *node, uint64_t now_ms,
     return text;
 }
 
+static void a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more(void **state)
+{
+    struct fixture *f = *state;
+    char name[32];
+    for (int i = 0; i < PRG_OUTBOX_DELETIONS + 100; i++) {
+        snprintf(name, sizeof(name), "made-up-%d", i);
+        put_deletion(f, "n", name, NULL, true);
+    }
+    assert_int_equal(prg_outbox_waiting(f->outbox), PRG_OUTBOX_DELETIONS);
+    put(f, "n", "job", "real", "text");       // what there is goes on to be told …
+    put_deletion(f, "n", "real", NULL, true); // … and so does its end
+    assert_true(prg_outbox_find(f->outbox, "n", "job", "ns", "real")->is_deletion);
+    put_deletion(f, "other", "made-up-0", NULL, true);
+    assert_int_equal(prg_outbox_waiting(f->outbox), PRG_OUTBOX_DELETIONS + 2);
+}
+
 static void a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one(void **state)
 {
     struct fixture *f = *state;
@@ -325,6 +341,8 @@ static void random_events_end_in_what_was_said_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_new_object_settles_before_its_next_message_and_only_the_last_counts, set_up,
