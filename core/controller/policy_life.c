@@ -19,9 +19,10 @@
 #include "object/scalar.h"
 
 enum {
-    SETTLE_MS = 100,    // a second look at the policies: times of files are coarse
-    EVENT_BYTES = 1000, // an API server takes messages of 1024
-    SHORT_BYTES = 350,  // what an error holds without being cut
+    SETTLE_MS = 100,      // a second look at the policies: times of files are coarse
+    EVENT_BYTES = 1000,   // an API server takes messages of 1024
+    SHORT_BYTES = 350,    // what an error holds without being cut
+    STOPPED_IN_A_ROW = 3, // loads given up for a newer change; the next one ends, however often a set changes
 };
 
 static const char map_prefix[] = "configmap:";
@@ -33,7 +34,8 @@ struct place {
     struct prg_policy_set *active; // a namespace's: over the active set; NULL: there has been no good one
     bool is_bare;                  // what everybody has decides until there is a good one; else nothing does
     struct prg_strbuf problem;     // all errors of the latest, as last told; empty when that is active
-    bool is_wanted;                // changed since it was last loaded
+    uint64_t wanted;               // changed since it was last loaded: its turn, the least first; 0: not
+    unsigned stopped;              // loads given up in a row for a newer change
     uint64_t accepted, refused;
     double load_seconds;
     char measured[17]; // the revision that metrics show, or ""
@@ -59,6 +61,7 @@ struct prg_policy_life {
     bool is_noticed; // something happened in the folder
     bool is_started;
     struct job *job; // the load under way, or NULL
+    uint64_t turn;   // counts what was wanted
     uv_loop_t *loop;
     uv_timer_t settle;
     prg_policy_active_fn fn;
@@ -293,7 +296,8 @@ static void rebase_namespaces(struct prg_policy_life *life)
         if (place->active && prg_policy_set_rebase(place->active, life->set.active, &moved, &err) != PRG_OK)
             prg_log(PRG_LOG_WARNING, "the set of a namespace does not fit the new one and is loaded again", "namespace",
                     place->ns, NULL);
-        place->is_wanted = place->is_wanted || !moved;
+        if (!moved && !place->wanted)
+            place->wanted = ++life->turn;
         prg_policy_set_unref(place->active);
         place->active = moved;
         put_namespace(life, place);
@@ -403,8 +407,10 @@ static void on_worked(uv_work_t *work, int status)
     struct job *job = work->data;
     struct prg_policy_life *life = job->life;
     life->job = NULL;
-    if (life->is_started && status == 0 && !atomic_load(&job->load.stop))
+    if (life->is_started && status == 0 && !atomic_load(&job->load.stop)) {
+        job->place->stopped = 0;
         take(life, job->place, &job->load);
+    }
     free_job(job);
     if (life->is_started)
         start_next(life);
@@ -413,7 +419,7 @@ static void on_worked(uv_work_t *work, int status)
 static void start_job(struct prg_policy_life *life, struct place *place)
 {
     struct job *job = prg_xcalloc(1, sizeof(*job));
-    place->is_wanted = false;
+    place->wanted = 0;
     prg_policy_load_init(&job->load);
     bool is_there = gather(life, place, &job->load);
     if (is_there && !job->load.problems.length) {
@@ -432,15 +438,19 @@ static void start_job(struct prg_policy_life *life, struct place *place)
     free_job(job);
 }
 
+// Namespaces in the order in which they changed: one that changes all the time does not keep others waiting.
 static struct place *next_place(struct prg_policy_life *life)
 {
     const struct prg_map_entry *entry;
-    if (life->set.is_wanted)
+    struct place *first = NULL;
+    if (life->set.wanted)
         return &life->set;
-    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));)
-        if (((struct place *)entry->value)->is_wanted)
-            return entry->value;
-    return NULL;
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        struct place *place = entry->value;
+        if (place->wanted && (!first || place->wanted < first->wanted))
+            first = place;
+    }
+    return first;
 }
 
 static void start_next(struct prg_policy_life *life)
@@ -453,9 +463,11 @@ static void start_next(struct prg_policy_life *life)
 
 static void want(struct prg_policy_life *life, struct place *place)
 {
-    place->is_wanted = true;
-    if (life->job && life->job->place == place)
-        atomic_store(&life->job->load.stop, true);
+    if (!place->wanted)
+        place->wanted = ++life->turn;
+    if (life->job && life->job->place == place && place->stopped < STOPPED_IN_A_ROW &&
+        !atomic_exchange(&life->job->load.stop, true))
+        place->stopped++;
     start_next(life);
 }
 

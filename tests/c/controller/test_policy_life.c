@@ -284,6 +284,23 @@ static void sets_are_swapped_between_plans_of_a_loop_that_goes_on(void **state)
     stop(f);
 }
 
+// Changes the set in each turn of the loop, much faster than it is loaded.
+static bool is_active_all_the_same(struct fixture *f)
+{
+    put_set(f, ++f->changes, "");
+    change(f, "perigee", "rules");
+    return state_of(f, NULL).accepted >= 3;
+}
+
+static void a_set_that_never_rests_becomes_active_all_the_same(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "");
+    run_until(f, is_active_all_the_same);
+    assert_true(f->number > 0);
+    stop(f);
+}
+
 static bool is_refused(struct fixture *f)
 {
     return state_of(f, NULL).is_refused;
@@ -416,6 +433,30 @@ static void a_namespace_decides_for_itself_while_its_map_is_there(void **state)
     stop(f);
 }
 
+// team-a changes in each turn.
+static bool is_other_namespace_active(struct fixture *f)
+{
+    put_namespace_set(f, "mine", SCOPED,
+                      prg_arena_printf(&f->arena,
+                                       "image.lua: \"return { api = 'image/v1', tag = function() return 'a-%d' end }\"",
+                                       ++f->changes));
+    change(f, "team-a", "mine");
+    return state_of(f, "team-z").accepted > 0;
+}
+
+static void a_namespace_that_never_rests_keeps_no_other_waiting(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "image");
+    (void)is_other_namespace_active(f);
+    put(f, "apiVersion: v1\nkind: ConfigMap\n"
+           "metadata: {name: mine, namespace: team-z, labels: {" SCOPED "}}\n"
+           "data: {image.lua: \"return { api = 'image/v1', tag = function() return 'z' end }\"}\n");
+    change(f, "team-z", "mine");
+    run_until(f, is_other_namespace_active);
+    stop(f);
+}
+
 static bool is_team_refused(struct fixture *f)
 {
     return state_of(f, "team-a").is_refused;
@@ -490,6 +531,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sets_are_swapped_between_plans_of_a_loop_that_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_set_that_never_rests_becomes_active_all_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_namespace_that_never_rests_keeps_no_other_waiting, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_set_that_goes_leaves_the_last_good_one, set_up, tear_down),
