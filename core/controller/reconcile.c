@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "object/meta.h"
+#include "store/intent.h"
 
 enum state { STATE_NEW, STATE_GROUPS, STATE_STATUS, STATE_FAILING, STATE_DONE };
 
@@ -126,15 +127,27 @@ static int check_objects(struct prg_reconcile *r, struct prg_error *err)
     return PRG_OK;
 }
 
+// Which set of policies made it: in the object's own metadata, never in a template (that would roll pods). A store does
+// not write it alone (store/intent.h).
+static void mark_revision(const struct prg_plan *plan, cJSON *object)
+{
+    if (!plan->policy_revision)
+        return;
+    cJSON *metadata = prg_json_ensure_object(plan->arena, object, "metadata");
+    cJSON *annotations = prg_json_ensure_object(plan->arena, metadata, "annotations");
+    prg_json_set_string(plan->arena, annotations, PRG_ANNOTATION_POLICY_REVISION, plan->policy_revision);
+}
+
 int prg_reconcile_add_plan(struct prg_reconcile *r, struct prg_error *err)
 {
     const struct prg_reader *reader = &r->store->reader;
-    const cJSON *item;
+    cJSON *item;
     bool is_first = true;
     int rc = check_objects(r, err);
     if (rc != PRG_OK)
         return rc;
     prg_json_each (item, r->plan->objects) {
+        mark_revision(r->plan, item);
         prg_reconcile_add(r, &(struct prg_write_request){.kind = PRG_WRITE_APPLY, .object = item}, is_first);
         is_first = false;
     }

@@ -226,9 +226,9 @@ static void remember(struct prg_write *w, const cJSON *answer)
 static cJSON *without_revision(struct prg_write *w)
 {
     cJSON *body = prg_json_copy(&w->arena, w->body);
-    cJSON *annotations = prg_json_at(body, "metadata", "annotations");
-    if (annotations)
-        prg_json_remove(annotations, PRG_ANNOTATION_POLICY_REVISION);
+    cJSON *metadata = prg_json_get(body, "metadata"), *annotations = prg_json_get(metadata, "annotations");
+    if (annotations && prg_json_remove(annotations, PRG_ANNOTATION_POLICY_REVISION) && !annotations->child)
+        prg_json_remove(metadata, "annotations");
     return body;
 }
 
@@ -672,6 +672,24 @@ static void look_in_place(struct prg_write *w, const cJSON *stored)
                         (w->generation || prg_client_is_in_place(body, stored));
 }
 
+// Nothing is known of an earlier apply, but all of the intent is in place: another revision of the policies is no
+// reason to write.
+static void keep_revision(struct prg_write *w, const cJSON *stored)
+{
+    cJSON *metadata = prg_json_get(w->body, "metadata"), *annotations = prg_json_get(metadata, "annotations");
+    const char *revision = prg_meta_annotation(stored, PRG_ANNOTATION_POLICY_REVISION);
+    if (!prg_json_get(annotations, PRG_ANNOTATION_POLICY_REVISION) ||
+        !prg_client_is_in_place(without_revision(w), stored))
+        return;
+    if (revision) {
+        prg_json_set_string(&w->arena, annotations, PRG_ANNOTATION_POLICY_REVISION, revision);
+        return;
+    }
+    prg_json_remove(annotations, PRG_ANNOTATION_POLICY_REVISION);
+    if (!annotations->child)
+        prg_json_remove(metadata, "annotations");
+}
+
 struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
                                           uint32_t marks, prg_write_fn fn, void *ctx)
 {
@@ -684,6 +702,7 @@ struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON
     look_in_place(w, stored);
     if (!w->is_to_prepare && is_unchanged(w, stored))
         return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
+    keep_revision(w, stored);
     return ask(w);
 }
 

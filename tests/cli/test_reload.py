@@ -154,6 +154,16 @@ end)
         self.write("demo/two.yaml", service("two"))
         self.wait_for(lambda: self.deployment("two-predictor"))
         self.assertEqual(os.stat(path).st_mtime_ns, before)
+        # The revision that an object was last changed by is in its own metadata; the pods know nothing of it.
+        revisions = [yaml.safe_load(self.deployment(name))["metadata"]["annotations"]["perigee.dev/policy-revision"]
+                     for name in ("iris-predictor", "two-predictor")]
+        self.assertIn(f"revision={revisions[1]}", self.read("log"))
+        self.assertNotEqual(revisions[0], revisions[1])
+        self.assertNotIn("perigee.dev", str(yaml.safe_load(self.deployment())["spec"]))
+        self.write("set/image.lua", image("b"))
+        self.deployed("b/kserve/sklearnserver")
+        after = yaml.safe_load(self.deployment())["metadata"]["annotations"]["perigee.dev/policy-revision"]
+        self.assertNotIn(after, revisions)
         self.end(signal.SIGTERM)
 
 

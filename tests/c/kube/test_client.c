@@ -731,6 +731,44 @@ static void another_policy_revision_alone_is_not_applied(void **state)
     script_expect_none(&f->script);
 }
 
+// The revision that is sent for `intent`, marked with "new", over a stored object that an earlier process made: not
+// sent, or the revision.
+static const char *revision_sent(struct fixture *f, const char *stored_revision, const char *changed_label)
+{
+    static int uid;
+    cJSON *intent = json_of(&f->arena, DEPLOYMENT), *stored = prg_json_copy(&f->arena, intent);
+    cJSON *metadata = prg_json_get(intent, "metadata"), *stored_metadata = prg_json_get(stored, "metadata");
+    cJSON *annotations = prg_json_ensure_object(&f->arena, metadata, "annotations");
+    prg_json_remove(intent, "status");
+    prg_json_set_string(&f->arena, annotations, "perigee.dev/policy-revision", "new");
+    if (changed_label)
+        prg_json_set_string(&f->arena, prg_json_get(metadata, "labels"), "a", changed_label);
+    prg_json_set_string(&f->arena, stored_metadata, "uid", prg_arena_printf(&f->arena, "u%d", ++uid)); // never applied
+    if (stored_revision)
+        prg_json_set_string(&f->arena, prg_json_ensure_object(&f->arena, stored_metadata, "annotations"),
+                            "perigee.dev/policy-revision", stored_revision);
+    apply(f, intent, stored);
+    if (uid == 1)
+        answer_discovery(f);
+    else
+        prg_timers_advance(f->timers, 0);
+    struct prg_call *call = expect_patch(f, NULL);
+    const cJSON *sent = prg_json_get(body_of(f, call), "metadata");
+    script_answer(&f->script, call, 200, "{'metadata':{'name':'d','namespace':'n','resourceVersion':'9'}}");
+    assert_true(prg_json_get(sent, "annotations") == NULL || prg_json_get(sent, "annotations")->child != NULL);
+    const char *revision = prg_json_get_text(prg_json_get(sent, "annotations"), "perigee.dev/policy-revision");
+    return revision ? revision : "not sent";
+}
+
+static void after_a_restart_another_policy_revision_alone_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(revision_sent(f, NULL, NULL), "not sent"); // made by somebody else
+    assert_string_equal(revision_sent(f, "old", NULL), "old");     // still ours, as it is
+    assert_string_equal(revision_sent(f, "old", "other"), "new");
+    assert_string_equal(revision_sent(f, NULL, "other"), "new");
+}
+
 static void a_version_that_others_moved_on_is_no_change_of_ours(void **state)
 {
     struct fixture *f = *state;
@@ -782,6 +820,7 @@ int main(void)
         TEST(writes_are_cancelled_by_who_asked),
         TEST(another_policy_revision_alone_is_not_applied),
         TEST(a_version_that_others_moved_on_is_no_change_of_ours),
+        TEST(after_a_restart_another_policy_revision_alone_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
