@@ -14,7 +14,7 @@
     X(bad_url, "crash", "a URL that cannot be parsed kills the controller", "an error that names the variable and the URL") \
     X(lost_report, "loses an update", "a report that is stored while a sync is under way is overwritten", "the sync's status is stored over the one it was planned on and no other; else the job is planned again") \
     X(tombstone, "loses a message", "a job that is seen to be gone only afterwards is not deleted from edge nodes", "every node that knows it is told") \
-    X(pod_order, "order of a cache", "the newest pod of a type is missed when the cache lists a newer pod of another type first", "the newest pod of the type, whatever the order; of one second the last by name") \
+    X(pod_order, "order of a cache", "the newest pod of a type is missed when the cache lists a newer pod of another type first", "the newest pod of the type, whatever the order; of one second the one that goes on, or the last by name") \
     X(stale_pods, "order of a cache", "a pod cache that lags shows the last round's pod, which ends the new stage at once", "what the controller did itself is always in its view of pods") \
     X(twice_in_one_sync, "order of a cache", "a job that has not started and is Deploy Ready gets two inference pods", "one") \
     X(pod_type, "pod by its name", "the worker type is read from the pod's name, whatever its label says", "the label worker-type; the name only for pods without it") \

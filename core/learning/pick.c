@@ -42,15 +42,29 @@ struct picking {
     const cJSON *best;
 };
 
+static bool is_finished(const cJSON *pod)
+{
+    const char *phase = prg_pod_phase(pod);
+    return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+// Times of an API server are RFC 3339 in UTC without fractions: the order of texts is the order of times. Of two pods of
+// one second the one that has finished is that of the round before: the next is made when it has.
+static bool is_newer(const cJSON *pod, const cJSON *than)
+{
+    int order = strcmp(prg_meta_created(pod), prg_meta_created(than));
+    if (order == 0)
+        order = (int)is_finished(than) - (int)is_finished(pod);
+    return order > 0 || (order == 0 && strcmp(prg_meta_name(pod), prg_meta_name(than)) > 0);
+}
+
 static void visit(const cJSON *pod, void *ctx)
 {
     struct picking *picking = ctx;
     char type[64];
     if (!prg_worker_type_of(picking->job, pod, type) || strcmp(type, picking->type) != 0)
         return;
-    // Times of an API server are RFC 3339 in UTC without fractions: the order of texts is the order of times.
-    int order = picking->best ? strcmp(prg_meta_created(pod), prg_meta_created(picking->best)) : 1;
-    if (order > 0 || (order == 0 && strcmp(prg_meta_name(pod), prg_meta_name(picking->best)) > 0))
+    if (!picking->best || is_newer(pod, picking->best))
         picking->best = pod;
 }
 

@@ -4,7 +4,7 @@
 #include "object/reader.h"
 
 // The newest pod of a worker type ("train", "eval", "inference") of a job; NULL when there is none. Two of one second:
-// the last by name. Borrowed from the store.
+// the one that goes on, else the last by name. Borrowed from the store.
 //
 // A pod belongs to the job when it carries the job's name and uid as labels and is not controlled by somebody else. Its
 // type is that of the worker-type label; a pod without that label has the type that its name says (JOB-TYPE-SUFFIX).

@@ -20,6 +20,20 @@ static void the_newest_of_the_type_is_picked(void **state)
     assert_string_equal(picked(f, "train"), "helmet-train-z");
 }
 
+static void of_two_of_one_second_the_one_that_goes_on_is_picked(void **state)
+{
+    struct learning_fixture *f = *state;
+    put_pod(f, "helmet-train-z", "train", "Succeeded", "2026-01-01T00:00:01Z"); // of the round before
+    put_pod(f, "helmet-train-a", "train", "Pending", "2026-01-01T00:00:01Z");
+    assert_string_equal(picked(f, "train"), "helmet-train-a");
+    put_pod(f, "helmet-train-b", "train", "Failed", "2026-01-01T00:00:01Z");
+    assert_string_equal(picked(f, "train"), "helmet-train-a");
+    put_pod(f, "helmet-train-c", "train", "Running", "2026-01-01T00:00:01Z");
+    assert_string_equal(picked(f, "train"), "helmet-train-c");
+    put_pod(f, "helmet-train-0", "train", "Failed", "2026-01-01T00:00:02Z"); // newer is newer
+    assert_string_equal(picked(f, "train"), "helmet-train-0");
+}
+
 static void the_label_wins_over_the_name(void **state)
 {
     struct learning_fixture *f = *state;
@@ -62,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         learning_test(the_newest_of_the_type_is_picked),
+        learning_test(of_two_of_one_second_the_one_that_goes_on_is_picked),
         learning_test(the_label_wins_over_the_name),
         learning_test(without_the_label_the_name_says_the_type),
         learning_test(pods_of_others_do_not_count),
