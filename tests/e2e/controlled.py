@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """perigee controller in the lab: installed as deploy/ says, run with the account that deploy/ makes."""
 import copy
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from support import ACCOUNT, PERIGEE, ROOT, SYSTEM, Case, install, install_defin
 
 CONFIG = {"deploy": '{"defaultDeploymentMode": "Standard"}'}  # over the shipped inferenceservice-config
 _deployed = []
+_numbers = itertools.count(1)
 
 
 def kustomize(lab, *folder):
@@ -62,6 +64,9 @@ class Controller:
                         "--metrics-listen", f"127.0.0.1:{self.port}", *args]
         if "--edge-listen" not in args:
             self.command += ["--edge-listen", "off"]  # one process of the machine can have the usual port
+        if "--record" not in args:  # run.py makes every decision of all controllers again at the end
+            os.makedirs(lab.path("recordings"), exist_ok=True)
+            self.command += ["--record", lab.path("recordings", f"{next(_numbers):03d}-{name}.ndjson.zst")]
         self.process = None
 
     @property

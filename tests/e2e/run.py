@@ -7,9 +7,12 @@
 --lab uses one that is up already (lab.py up FOLDER) and leaves it up. --keep leaves the folder with all logs behind.
 """
 import argparse
+import glob
+import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -36,6 +39,26 @@ def chosen(names):
     for test in wanted:
         classes.setdefault(type(test), unittest.TestSuite()).addTest(test)
     return unittest.TestSuite(classes.values()), len(wanted)
+
+
+class Recorded(unittest.TestCase):
+    """After all others: what their controllers decided, killed ones too, is decided again without the cluster."""
+
+    def test_every_decision_is_made_again_bit_for_bit(self):
+        files = sorted(glob.glob(support.LAB.path("recordings", "*")))
+        if not files:
+            self.skipTest("no controller ran")
+        decisions, bad = 0, []
+        for file in files:
+            p = subprocess.run([support.PERIGEE, "replay", file, "-o", "json"], capture_output=True, text=True, timeout=600,
+                               env=dict(os.environ, KUBECONFIG="/nowhere"))
+            if p.returncode:
+                bad.append(f"{os.path.basename(file)}: exit status {p.returncode}\n{p.stdout[-2000:]}{p.stderr[-2000:]}")
+            else:
+                decisions += len(json.loads(p.stdout)["decisions"])
+        self.assertEqual(bad, [])
+        self.assertGreater(decisions, 0)
+        print(f"{decisions} decisions in {len(files)} recordings are made again bit for bit", file=sys.stderr)
 
 
 def stopped(_number, _frame):
@@ -66,6 +89,7 @@ def main():
         suite, count = chosen(options.names)
         if not count:
             raise lab_module.Trouble(f"no test is called {' or '.join(options.names)}")
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(Recorded))
         result = unittest.TextTestRunner(verbosity=2 if options.v else 1).run(suite)
         good = result.wasSuccessful()
         bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
