@@ -48,8 +48,8 @@ static bool is_finished(const cJSON *pod)
     return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-// Times of an API server are RFC 3339 in UTC without fractions: the order of texts is the order of times. Of two pods of
-// one second the one that has finished is that of the round before: the next is made when it has.
+// Times of an API server are RFC 3339 in UTC without fractions: the order of texts is the order of times. Of two pods
+// of one second the one that has finished is that of the round before: the next is made when it has.
 static bool is_newer(const cJSON *pod, const cJSON *than)
 {
     int order = strcmp(prg_meta_created(pod), prg_meta_created(than));
