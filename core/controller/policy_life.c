@@ -241,6 +241,18 @@ static void tell_refusal(const struct prg_policy_life *life, struct place *place
     prg_strbuf_puts(&place->problem, problems);
 }
 
+void prg_policy_life_retell(const struct prg_policy_life *life)
+{
+    const struct prg_map_entry *entry;
+    if (life->set.problem.length)
+        tell_event(life, &life->set, "Warning", "PolicySetRefused", life->set.problem.text);
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        const struct place *place = entry->value;
+        if (place->problem.length)
+            tell_event(life, place, "Warning", "PolicySetRefused", place->problem.text);
+    }
+}
+
 static void tell_activation(const struct prg_policy_life *life, struct place *place, bool is_other)
 {
     const char *revision = prg_policy_set_revision(place->active);

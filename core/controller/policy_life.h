@@ -46,6 +46,8 @@ void prg_policy_life_noticed(struct prg_policy_life *life); // something happene
 void prg_policy_life_reload(struct prg_policy_life *life);  // looks whether the folder holds another set
 // An object of the store appeared, changed or vanished.
 void prg_policy_life_changed(struct prg_policy_life *life, const struct prg_key *key);
+// Tells the Events of all sets that are refused again: a replica that begins to lead could not write them before.
+void prg_policy_life_retell(const struct prg_policy_life *life);
 
 // What there is to say of each set, for metrics: the one that decides everywhere first.
 struct prg_policy_life_state {

@@ -48,8 +48,8 @@ const struct prg_reconcile_report *prg_reconcile_report(const struct prg_reconci
 
 // Adds a write: to the last group, or as a new one. request's object is in the plan's arena, stored is copied.
 void prg_reconcile_add(struct prg_reconcile *reconcile, const struct prg_write_request *request, bool begins_group);
-// Adds the plan's objects, annotated with the plan's policy revision, as one group and its deletes (of objects that the store has, as it has them) as the next.
-// PRG_INVALID: an object without a name or kind.
+// Adds the plan's objects, annotated with the plan's policy revision, as one group and its deletes (of objects that the
+// store has, as it has them) as the next. PRG_INVALID: an object without a name or kind.
 int prg_reconcile_add_plan(struct prg_reconcile *reconcile, struct prg_error *err) PRG_MUST_USE;
 // The status of the plan's resource is not written.
 void prg_reconcile_skip_status(struct prg_reconcile *reconcile);

@@ -222,6 +222,8 @@ static void on_leading(void *ctx)
     prg_log(PRG_LOG_INFO, "leading", "identity", run->identity, NULL);
     prg_meter_leader(LEASE_NAME, true);
     work_if_ready(run);
+    if (run->process.policies)
+        prg_policy_life_retell(run->process.policies);
 }
 
 static void on_lost(void *ctx)

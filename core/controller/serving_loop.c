@@ -205,6 +205,16 @@ static void enqueue_namespace(struct prg_serving_loop *loop, const struct prg_ke
     enqueue_services(strcmp(key->kind, "Namespace") == 0 ? key->name : *key->ns ? key->ns : NULL, &waking);
 }
 
+// Secrets that others write often and no plan has a use for: releases of Helm, tokens of service accounts.
+static bool is_idle_secret(const struct prg_serving_loop *loop, const struct prg_key *key)
+{
+    const struct prg_reader *reader = &loop->store->reader;
+    if (*key->group || strcmp(key->kind, "Secret") != 0)
+        return false;
+    const char *type = prg_json_get_text(reader->get(reader, key), "type");
+    return prg_text_equal(type, "helm.sh/release.v1") || prg_text_equal(type, "kubernetes.io/service-account-token");
+}
+
 void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_key *key, uint64_t now_ms)
 {
     loop->now_ms = now_ms;
@@ -215,7 +225,8 @@ void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_ke
         prg_planner_load_config(loop->planner, &loop->store->reader);
         enqueue_services(NULL, &waking);
     } else if (concerns_namespace(key)) {
-        enqueue_namespace(loop, key);
+        if (!is_idle_secret(loop, key))
+            enqueue_namespace(loop, key);
     } else {
         enqueue_owner(loop, key);
     }

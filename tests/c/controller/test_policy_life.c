@@ -331,6 +331,8 @@ static void a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays
                "perigee/rules Warning PolicySetRefused x1 configmap perigee/rules:runtime_selection.lua:1: ");
     assert_has(metrics_of(f, metrics), "perigee_policy_set_refused{namespace=\"\"} 1\n");
     assert_has(metrics_of(f, metrics), "perigee_policy_loads_total{result=\"refused\"} 1\n");
+    prg_policy_life_retell(f->life); // another replica led when it was refused
+    assert_has(events_of(f), "perigee/rules Warning PolicySetRefused x2 ");
     put_set(f, 5, "");
     change(f, "perigee", "rules");
     run_until(f, is_number_five);
@@ -343,6 +345,8 @@ static void a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays
     assert_null(strstr(strstr(told, "\nperigee_policy_set_info{") + 2, "\nperigee_policy_set_info{")); // one only
     prg_meters_start(NULL);
     prg_metrics_free(metrics);
+    prg_policy_life_retell(f->life);
+    assert_has(events_of(f), "perigee/rules Warning PolicySetRefused x2 ");
     assert_has(events_of(f), "perigee/rules Normal PolicySetActive x1 ");
     stop(f);
 }

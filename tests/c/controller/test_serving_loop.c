@@ -158,6 +158,30 @@ static void a_changed_runtime_or_configuration_wakes_every_service_once(void **s
     assert_int_equal(run(f), 0);
 }
 
+static void put_secret(struct fixture *f, const char *name, const char *type)
+{
+    put(f, prg_arena_printf(&f->arena,
+                            "{'apiVersion': 'v1', 'kind': 'Secret', 'type': '%s',"
+                            " 'metadata': {'name': '%s', 'namespace': 'default'}}",
+                            type, name));
+    changed(f, "", "Secret", "default", name);
+}
+
+static void secrets_that_no_plan_reads_wake_nobody(void **state)
+{
+    struct fixture *f = *state;
+    put_service(f, "a", sklearn);
+    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    assert_int_equal(run(f), 1);
+    put_secret(f, "sh.helm.release.v1.x.v1", "helm.sh/release.v1");
+    put_secret(f, "default-token", "kubernetes.io/service-account-token");
+    assert_int_equal(run(f), 0);
+    put_secret(f, "s3", "Opaque");
+    assert_int_equal(run(f), 1);
+    changed(f, "", "Secret", "default", "gone");
+    assert_int_equal(run(f), 1);
+}
+
 static void an_owned_object_that_changes_or_vanishes_wakes_its_service(void **state)
 {
     struct fixture *f = *state;
@@ -255,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_new_service_gets_its_objects_and_a_status_and_then_rest, setup, teardown),
         cmocka_unit_test_setup_teardown(a_changed_runtime_or_configuration_wakes_every_service_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(secrets_that_no_plan_reads_wake_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(an_owned_object_that_changes_or_vanishes_wakes_its_service, setup, teardown),
         cmocka_unit_test_setup_teardown(a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service, setup,
                                         teardown),
