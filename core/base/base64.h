@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base64.h: standard base64 with padding (RFC 4648 section 4), as Secrets, kubeconfigs, YAML and the edge link carry it.
+// base64.h: standard base64 with padding (RFC 4648 section 4), as Secrets, kubeconfigs, YAML and the edge link carry
+// it.
 #pragma once
 #include "base/arena.h"
 

@@ -8,21 +8,9 @@
 #include "stdlib/natives.h"
 
 const struct prg_command *const prg_commands[] = {
-    &prg_command_controller,
-    &prg_command_plan,
-    &prg_command_why,
-    &prg_command_diff,
-    &prg_command_replay,
-    &prg_command_eval,
-    &prg_command_test,
-    &prg_command_repl,
-    &prg_command_policies,
-    &prg_command_simulate,
-    &prg_command_check,
-    &prg_command_types,
-    &prg_command_version,
-    &prg_command_completion,
-    NULL,
+    &prg_command_controller, &prg_command_plan,  &prg_command_why,     &prg_command_diff,       &prg_command_replay,
+    &prg_command_eval,       &prg_command_test,  &prg_command_repl,    &prg_command_policies,   &prg_command_simulate,
+    &prg_command_check,      &prg_command_types, &prg_command_version, &prg_command_completion, NULL,
 };
 
 static void help(FILE *out)

@@ -6,7 +6,7 @@
 struct prg_repl_lines {
     bool is_terminal;
     bool is_abandoned; // the latest line was given up with Ctrl-C; it came as an empty one
-    char *history; // file, or NULL
+    char *history;     // file, or NULL
 };
 // Appends the ways in which a word can go on, one a line. start: where the word begins in line.
 typedef void (*prg_repl_complete_fn)(const char *line, const char *word, size_t start, struct prg_strbuf *out,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "json/number.h"
-#include "base/utf8.h"
 #include "json/value.h"
 
 // ---- walking a tree without recursion ----

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "json/number.h"
 #include "base/utf8.h"
+#include "json/number.h"
 #include "json/value.h"
 
 #define MAX_BYTES ((size_t)64 * 1024 * 1024)

@@ -40,9 +40,9 @@ cJSON *prg_json_copy_empty(struct prg_arena *arena,
 // shared: neither side may change them while the other is in use.
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node);
 
-// A number that no other tree of this process has or had, given to root, an object or array, when it is first asked for:
-// for caches of what was made of a tree. From then on the tree must not change; a copy of it has none yet. 0: there are
-// none left.
+// A number that no other tree of this process has or had, given to root, an object or array, when it is first asked
+// for: for caches of what was made of a tree. From then on the tree must not change; a copy of it has none yet. 0:
+// there are none left.
 uint32_t prg_json_identity(const cJSON *root);
 
 // ---- changing (only trees of your own) ----

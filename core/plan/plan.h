@@ -15,7 +15,8 @@ struct prg_trace_entry {
     const char *reason;              // for people, or NULL
 };
 
-// What runtime_selection was asked and what it answered. Lives in the plan's arena; objects of candidates are the store's.
+// What runtime_selection was asked and what it answered. Lives in the plan's arena; objects of candidates are the
+// store's.
 struct prg_runtime_record {
     struct prg_runtime_request request;
     const struct prg_candidate *candidates; // all that were asked about, in the order of the store

@@ -70,15 +70,15 @@ class Case(unittest.TestCase):
         out, _ = self.run_perigee("plan", *args, "-o", "json", "--now", "2026-06-01T00:00:00Z", code=code, stdin=stdin)
         return json.loads(out)
 
-    def wait_for(self, condition, seconds=20):
-        """Waits for condition() to be true; the limit only bounds a failing test."""
+    def wait_for(self, condition, seconds=20, what=lambda: ""):
+        """Waits for condition() to be true; the limit only bounds a failing test, which says what() it waited for."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             value = condition()
             if value:
                 return value
             time.sleep(0.01)
-        self.fail("waited in vain")
+        self.fail(f"waited in vain {what()}")
 
 
 def kinds(plan):
