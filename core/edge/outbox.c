@@ -23,7 +23,7 @@ struct prg_outbox_node {
 struct prg_outbox {
     struct prg_outbox_options options;
     struct prg_map nodes;
-    uint64_t order;
+    uint64_t order, now_ms; // now_ms: as last told
     size_t waiting, held;
 };
 
@@ -226,6 +226,7 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
         return;
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
+    item->is_released = false;
     bool is_repeated = want->is_deletion && item->is_deletion; // what a deletion says does not matter
     item->deletes_first = !want->is_deletion && (item->deletes_first || (item->is_deletion && !item->is_read));
     if (item->is_deletion != want->is_deletion || !want->is_deletion)
@@ -276,8 +277,34 @@ void prg_outbox_release(struct prg_outbox *outbox, const char *node, const char 
         return;
     struct prg_outbox_node *owner = item->node;
     count(outbox, item, (size_t)-1);
-    drop_item(item);
-    drop_node_if_empty(outbox, owner);
+    if (item->settled_ms <= outbox->now_ms) {
+        drop_item(item);
+        drop_node_if_empty(outbox, owner);
+        return;
+    }
+    item->is_released = true; // wanted anew meanwhile it is told again, but not before it has settled
+    unlink_unread(item);
+    dequeue(item);
+    free((char *)item->text);
+    item->text = NULL;
+    item->length = 0;
+    item->sent = PRG_SENT_NOTHING;
+    item->sent_number = 0;
+}
+
+static void drop_released(struct prg_outbox *outbox, struct prg_outbox_node *node)
+{
+    const struct prg_map_entry *entry;
+    struct prg_vec settled;
+    prg_vec_init(&settled);
+    for (size_t i = 0; (entry = prg_map_next(&node->items, &i));) {
+        struct prg_outbox_item *item = entry->value;
+        if (item->is_released && item->settled_ms <= outbox->now_ms)
+            prg_vec_push(&settled, item);
+    }
+    for (size_t i = 0; i < settled.count; i++)
+        drop_item(settled.items[i]);
+    prg_vec_release(&settled);
 }
 
 // ---- connections ----
@@ -319,6 +346,7 @@ void prg_outbox_connect(struct prg_outbox *outbox, const char *name)
     struct prg_outbox_node *node = node_of(outbox, name);
     const struct prg_map_entry *entry;
     struct prg_vec items;
+    drop_released(outbox, node);
     forget_connection(outbox, node);
     node->is_connected = true;
     prg_vec_init(&items);
@@ -336,6 +364,7 @@ void prg_outbox_disconnect(struct prg_outbox *outbox, const char *name)
     if (!node)
         return;
     node->is_connected = false;
+    drop_released(outbox, node);
     forget_connection(outbox, node);
     drop_node_if_empty(outbox, node);
 }
@@ -348,6 +377,7 @@ struct prg_outbox_item *prg_outbox_next(struct prg_outbox *outbox, const char *n
     struct prg_outbox_node *node = prg_map_get(&outbox->nodes, name);
     uint64_t soonest = UINT64_MAX;
     *ret_wait_ms = -1;
+    outbox->now_ms = now_ms;
     if (!node || !node->is_connected || node->unread_count >= outbox->options.window)
         return NULL;
     for (struct prg_outbox_item *item = node->queue_first; item; item = item->queue_next) {

@@ -34,6 +34,7 @@ struct prg_outbox_item {
     bool is_waiting;    // in the node's queue
     bool is_read;       // a deletion that the node has read: never told again
     bool deletes_first; // the node has to forget the object before it is told anew
+    bool is_released;   // nobody wants it; kept while it settles
     bool is_final;      // the object is gone: the item goes when its deletion has been read
     enum { PRG_SENT_NOTHING, PRG_SENT_PRELUDE, PRG_SENT_INSERTION, PRG_SENT_DELETION } sent; // on this connection
     uint64_t sent_digest, sent_number, settled_ms;

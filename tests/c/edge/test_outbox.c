@@ -76,6 +76,36 @@ static const char *sent_at(struct fixture *f, const char *node, uint64_t now_ms,
     return text;
 }
 
+static void a_model_wanted_anew_is_not_told_before_it_has_settled(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "model", "m", "one");
+    prg_outbox_hold(f->outbox, "n", "model", "ns", "m");
+    assert_string_equal(sent_at(f, "n", 5000, &wait), "+m:one");
+    prg_outbox_release(f->outbox, "n", "model", "ns", "m"); // the next stage does not name it …
+    assert_string_equal(sent_at(f, "n", 5100, &wait), "");
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+    put(f, "n", "model", "m", "one"); // … the one after it does
+    prg_outbox_hold(f->outbox, "n", "model", "ns", "m");
+    assert_string_equal(sent_at(f, "n", 5200, &wait), "");
+    assert_int_equal(wait, 800);
+    // The connection breaks; the node may be the same.
+    prg_outbox_release(f->outbox, "n", "model", "ns", "m");
+    prg_outbox_disconnect(f->outbox, "n");
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "model", "m", "one");
+    prg_outbox_hold(f->outbox, "n", "model", "ns", "m");
+    assert_string_equal(sent_at(f, "n", 5300, &wait), "");
+    assert_string_equal(sent_at(f, "n", 6000, &wait), "+m:one");
+    prg_outbox_release(f->outbox, "n", "model", "ns", "m");
+    (void)sent_at(f, "n", 7000, &wait);
+    prg_outbox_disconnect(f->outbox, "n"); // settled: nothing is kept
+    assert_null(prg_outbox_find(f->outbox, "n", "model", "ns", "m"));
+    assert_int_equal(prg_outbox_node_count(f->outbox), 0);
+}
+
 static void a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more(void **state)
 {
     struct fixture *f = *state;
@@ -341,6 +371,7 @@ static void random_events_end_in_what_was_said_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_model_wanted_anew_is_not_told_before_it_has_settled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one, set_up,
