@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the end-to-end tests in a lab of their own, which goes with them however they end.
 
-    run.py [--lab FOLDER] [--keep] [-v] [NAME…]    NAME: a part of a test's full name (module.Class.test); any may match
+    run.py [--lab FOLDER] [--keep] [--again] [-v] [NAME…]   NAME: a part of a test's full name (module.Class.test); any may match
 
+--again gives a test that failed one more try, alone: one that passes then is named as unstable, with how it failed, and
+counts as passed.
 --lab uses one that is up already (lab.py up FOLDER) and leaves it up. --keep leaves the folder with all logs behind.
 """
 import argparse
@@ -61,6 +63,26 @@ class Recorded(unittest.TestCase):
         print(f"{decisions} decisions in {len(files)} recordings are made again bit for bit", file=sys.stderr)
 
 
+def failed_of(result):
+    return [(test, text) for test, text in result.failures + result.errors]
+
+
+def once_more(bad, verbosity):
+    """Runs what failed again. A class that could not be set up runs as a whole. Returns what failed again."""
+    suites = {}
+    for test, _ in bad:
+        if isinstance(test, unittest.TestCase):
+            suites.setdefault(type(test), unittest.TestSuite()).addTest(type(test)(test._testMethodName))
+        else:  # setUpClass (module.Class)
+            suites[test.id()] = chosen([test.id().split("(")[-1].rstrip(")") + "."])[0]
+    result = unittest.TextTestRunner(verbosity=verbosity).run(unittest.TestSuite(suites.values()))
+    again = failed_of(result)
+    for test, text in bad:
+        if test.id() not in {t.id() for t, _ in again}:
+            print(f"unstable: {test.id()} failed and then passed:\n{text}", file=sys.stderr)
+    return again
+
+
 def stopped(_number, _frame):
     raise KeyboardInterrupt  # the one exception that unittest does not take for a failing test
 
@@ -70,6 +92,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--lab", metavar="FOLDER")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -91,8 +114,11 @@ def main():
             raise lab_module.Trouble(f"no test is called {' or '.join(options.names)}")
         suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(Recorded))
         result = unittest.TextTestRunner(verbosity=2 if options.v else 1).run(suite)
-        good = result.wasSuccessful()
-        bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+        failed = failed_of(result)
+        if failed and options.again:
+            failed = once_more(failed, 2 if options.v else 1)
+        good = not failed and not result.unexpectedSuccesses
+        bad = len(failed) + len(result.unexpectedSuccesses)
         print(f"{result.testsRun - bad - len(result.skipped) - len(result.expectedFailures)} passed, {bad} failed", flush=True)
     finally:
         if not options.lab:
