@@ -213,7 +213,7 @@ class Connections(FaultCase):
         rule = self.proxy.on("GET", "watch=true", answer(200, EXPIRED + "\n"), times=10)
         self.proxy.cut_all()
         self.change()
-        self.eventually(lambda: rule["hits"] >= 10)
+        self.eventually(lambda: rule["hits"] >= 10, 90, "ten watches to expire")
         self.final(deadline=90)
 
     def test_24_lists_that_fail(self):
