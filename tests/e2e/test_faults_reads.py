@@ -116,6 +116,8 @@ class Reads(Case):
     def test_02_refused_during_a_watch(self):
         self.open()
         self.synced()
+        self.api.create(self.config_map("news"))  # a watch that ends at once and told nothing is followed by a list
+        self.equal()
         self.proxy.close_port()
         self.change()
         self.eventually(lambda: self.mirror.read().health == "broken")
