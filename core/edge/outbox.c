@@ -12,6 +12,7 @@
 enum { UPDATE_GAP_MS = 200 }; // between two messages about one object: a node handles each on its own
 
 struct prg_outbox_node {
+    struct prg_outbox *outbox;
     char *name;
     struct prg_map items; // by "kind/namespace/name"
     bool is_connected;
@@ -23,6 +24,7 @@ struct prg_outbox_node {
 struct prg_outbox {
     struct prg_outbox_options options;
     struct prg_map nodes;
+    struct prg_map objects; // "kind/namespace/name" → struct prg_outbox_item, the first of the nodes' items about it
     uint64_t order, now_ms; // now_ms: as last told
     size_t waiting, held;
 };
@@ -32,6 +34,7 @@ struct prg_outbox *prg_outbox_new(const struct prg_outbox_options *options)
     struct prg_outbox *outbox = prg_xcalloc(1, sizeof(*outbox));
     outbox->options = *options;
     prg_map_init(&outbox->nodes);
+    prg_map_init(&outbox->objects);
     return outbox;
 }
 
@@ -48,6 +51,7 @@ static struct prg_outbox_node *node_of(struct prg_outbox *outbox, const char *na
     if (node)
         return node;
     node = prg_xcalloc(1, sizeof(*node));
+    node->outbox = outbox;
     node->name = prg_xstrdup(name);
     prg_map_init(&node->items);
     prg_map_put(&outbox->nodes, name, node);
@@ -137,10 +141,33 @@ static void append_unread(struct prg_outbox_item *item)
     node->unread_count++;
 }
 
+// ---- all items about an object ----
+
+static void join_object(struct prg_outbox *outbox, struct prg_outbox_item *item)
+{
+    struct prg_outbox_item *first = prg_map_put(&outbox->objects, item->key, item);
+    item->object_next = first;
+    if (first)
+        first->object_previous = item;
+}
+
+static void leave_object(struct prg_outbox *outbox, struct prg_outbox_item *item)
+{
+    if (item->object_next)
+        item->object_next->object_previous = item->object_previous;
+    if (item->object_previous)
+        item->object_previous->object_next = item->object_next;
+    else if (item->object_next)
+        prg_map_put(&outbox->objects, item->key, item->object_next);
+    else
+        prg_map_remove(&outbox->objects, item->key);
+}
+
 static void drop_item(struct prg_outbox_item *item)
 {
     dequeue(item);
     unlink_unread(item);
+    leave_object(item->node->outbox, item);
     prg_map_remove(&item->node->items, item->key);
     free(item->key);
     free((char *)item->kind);
@@ -176,6 +203,7 @@ void prg_outbox_free(struct prg_outbox *outbox)
         drop_node_if_empty(outbox, node);
     }
     prg_map_release(&outbox->nodes);
+    prg_map_release(&outbox->objects);
     free(outbox);
 }
 
@@ -198,6 +226,7 @@ static struct prg_outbox_item *item_of(struct prg_outbox *outbox, struct prg_out
     item->name = prg_xstrdup(name);
     item->order = ++outbox->order;
     prg_map_put(&node->items, key, item);
+    join_object(outbox, item);
     return item;
 }
 
@@ -470,27 +499,25 @@ const struct prg_outbox_item *prg_outbox_find(const struct prg_outbox *outbox, c
 
 static int compare_nodes(const void *a, const void *b, void *ctx)
 {
-    const struct prg_outbox_node *x = a, *y = b;
+    const struct prg_outbox_item *x = a, *y = b;
     (void)ctx;
-    return strcmp(x->name, y->name);
+    return strcmp(x->node->name, y->node->name);
 }
 
 void prg_outbox_each(const struct prg_outbox *outbox, const char *kind, const char *ns, const char *name,
                      prg_outbox_visit_fn visit, void *ctx)
 {
     char *key = key_of(kind, ns, name);
-    const struct prg_map_entry *entry;
-    struct prg_vec nodes;
-    prg_vec_init(&nodes);
-    for (size_t i = 0; (entry = prg_map_next(&outbox->nodes, &i));)
-        if (prg_map_get(&((struct prg_outbox_node *)entry->value)->items, key))
-            prg_vec_push(&nodes, entry->value);
-    prg_vec_sort(&nodes, compare_nodes, NULL);
-    for (size_t i = 0; i < nodes.count; i++) {
-        struct prg_outbox_node *node = nodes.items[i];
-        visit(node->name, prg_map_get(&node->items, key), ctx);
+    struct prg_vec items;
+    prg_vec_init(&items);
+    for (struct prg_outbox_item *item = prg_map_get(&outbox->objects, key); item; item = item->object_next)
+        prg_vec_push(&items, item);
+    prg_vec_sort(&items, compare_nodes, NULL);
+    for (size_t i = 0; i < items.count; i++) {
+        const struct prg_outbox_item *item = items.items[i];
+        visit(item->node->name, item, ctx);
     }
-    prg_vec_release(&nodes);
+    prg_vec_release(&items);
     free(key);
 }
 

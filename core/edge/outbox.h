@@ -39,6 +39,7 @@ struct prg_outbox_item {
     enum { PRG_SENT_NOTHING, PRG_SENT_PRELUDE, PRG_SENT_INSERTION, PRG_SENT_DELETION } sent; // on this connection
     uint64_t sent_digest, sent_number, settled_ms;
     struct prg_outbox_item *queue_next, *queue_previous, *unread_next;
+    struct prg_outbox_item *object_next, *object_previous; // of other nodes, about the same object
 };
 
 struct prg_outbox_options {

@@ -106,6 +106,40 @@ static void a_model_wanted_anew_is_not_told_before_it_has_settled(void **state)
     assert_int_equal(prg_outbox_node_count(f->outbox), 0);
 }
 
+static void list_node(const char *node, const struct prg_outbox_item *item, void *ctx)
+{
+    struct prg_strbuf *text = ctx;
+    prg_strbuf_printf(text, "%s%s%s", text->length ? " " : "", item->is_deletion ? "-" : "+", node);
+}
+
+static void every_node_that_was_told_about_an_object_is_found_by_it_in_order(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const nodes[] = {"c", "a", "d", "b"};
+    struct prg_strbuf text = PRG_STRBUF_INIT;
+    int64_t wait;
+    for (size_t i = 0; i < 4; i++) {
+        prg_outbox_connect(f->outbox, nodes[i]);
+        put(f, nodes[i], "job", "j", "one");
+        put(f, nodes[i], "job", "other", "one");
+    }
+    prg_outbox_each(f->outbox, "job", "ns", "j", list_node, &text);
+    assert_string_equal(text.text, "+a +b +c +d");
+    // Whoever goes, first, last or between: the others are found.
+    for (size_t i = 0; i < 4; i++) {
+        put_deletion(f, nodes[i], "j", NULL, true);
+        assert_string_equal(sent_at(f, nodes[i], 100 + i, &wait), "-j:gone");
+        prg_outbox_acknowledge(f->outbox, nodes[i], f->number);
+        prg_strbuf_truncate(&text, 0);
+        prg_outbox_each(f->outbox, "job", "ns", "j", list_node, &text);
+        assert_string_equal(text.text, i == 0 ? "+a +b +d" : i == 1 ? "+b +d" : i == 2 ? "+b" : "");
+    }
+    put(f, "b", "job", "j", "again");
+    prg_outbox_each(f->outbox, "job", "ns", "j", list_node, &text);
+    assert_string_equal(text.text, "+b");
+    prg_strbuf_release(&text);
+}
+
 static void a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more(void **state)
 {
     struct fixture *f = *state;
@@ -372,6 +406,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_wanted_anew_is_not_told_before_it_has_settled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_node_that_was_told_about_an_object_is_found_by_it_in_order, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_node_that_makes_up_names_is_kept_so_many_deletions_and_no_more, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_node_that_connects_is_told_datasets_models_and_jobs_one_by_one, set_up,
