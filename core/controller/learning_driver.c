@@ -261,6 +261,12 @@ void prg_learning_driver_enqueue_all(struct prg_learning_driver *driver, uint64_
         prg_learning_loop_enqueue_all(driver->loop, now);
 }
 
+void prg_learning_driver_replan(struct prg_learning_driver *driver, const char *ns, uint64_t now)
+{
+    if (driver)
+        prg_learning_loop_replan(driver->loop, ns, now);
+}
+
 void prg_learning_driver_changed(struct prg_learning_driver *driver, const struct prg_key *key, uint64_t now)
 {
     if (driver)

@@ -32,6 +32,7 @@ void prg_learning_driver_free(struct prg_learning_driver *driver);
 
 // The loop's own (learning_loop.h). The driver may be NULL: there is nothing to do then.
 void prg_learning_driver_enqueue_all(struct prg_learning_driver *driver, uint64_t now_ms);
+void prg_learning_driver_replan(struct prg_learning_driver *driver, const char *ns, uint64_t now_ms);
 void prg_learning_driver_changed(struct prg_learning_driver *driver, const struct prg_key *key, uint64_t now_ms);
 size_t prg_learning_driver_run(struct prg_learning_driver *driver, uint64_t now_ms, int64_t wall_ns);
 int64_t prg_learning_driver_next_ms(const struct prg_learning_driver *driver, uint64_t now_ms);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/meters.h"
 #include "controller/learning_state.h"
 #include "learning/names.h"
 #include "learning/pick.h"
@@ -23,11 +22,7 @@ struct prg_learning_loop *prg_learning_loop_new(struct prg_store *store, struct 
     loop->store = store;
     loop->planner = planner;
     loop->options = *options;
-    if (!loop->options.workers)
-        loop->options.workers = 1;
-    loop->queue = prg_workqueue_new(&backoff);
-    prg_workqueue_name(loop->queue, "incrementallearningjob");
-    prg_meter_workers("incrementallearningjob", 0, (int)loop->options.workers);
+    loop->queue = prg_workqueue_of("incrementallearningjob", &loop->options.workers, &backoff);
     loop->freshness = prg_freshness_new();
     prg_map_init(&loop->subjects);
     prg_map_init(&loop->owners);
@@ -312,6 +307,12 @@ void prg_learning_loop_enqueue_all(struct prg_learning_loop *loop, uint64_t now_
     list(loop, PRG_KIND_JOB, NULL, wake_job, NULL);
     for (size_t i = 0; (entry = prg_map_next(&loop->subjects, &i));) // and those that are gone
         learning_enqueue(entry->value, 0);
+}
+
+void prg_learning_loop_replan(struct prg_learning_loop *loop, const char *ns, uint64_t now_ms)
+{
+    loop->now_ms = now_ms;
+    list(loop, PRG_KIND_JOB, ns, wake_job, NULL);
 }
 
 // ---- reports ----

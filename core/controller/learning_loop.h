@@ -42,8 +42,10 @@ struct prg_learning_loop *prg_learning_loop_new(struct prg_store *store, struct 
                                                 const struct prg_learning_loop_options *options);
 void prg_learning_loop_free(struct prg_learning_loop *loop); // answers of reports do not come any more. NULL is fine
 
-// At start, when the policies changed, and after a time without watching: everything is looked at and told again.
+// At start and after a time without watching: everything is looked at and told again.
 void prg_learning_loop_enqueue_all(struct prg_learning_loop *loop, uint64_t now_ms);
+// Other policies decide in a namespace: its jobs are planned anew.
+void prg_learning_loop_replan(struct prg_learning_loop *loop, const char *ns, uint64_t now_ms);
 // Queues the jobs that an appeared, changed or vanished object concerns.
 void prg_learning_loop_changed(struct prg_learning_loop *loop, const struct prg_key *key, uint64_t now_ms);
 // Goes on with what ended, begins what is due while hands are free, and delivers the store's answers. Returns how many

@@ -19,8 +19,10 @@ static void part_changed(const struct prg_key *key, uint64_t now_ms, void *ctx)
 
 static void part_replan(const char *ns, uint64_t now_ms, void *ctx)
 {
-    (void)ns; // jobs are few
-    prg_learning_driver_enqueue_all(ctx, now_ms);
+    if (ns)
+        prg_learning_driver_replan(ctx, ns, now_ms);
+    else
+        prg_learning_driver_enqueue_all(ctx, now_ms);
 }
 
 static void part_run(uint64_t now_ms, int64_t wall_ns, void *ctx)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/meters.h"
 #include "base/vec.h"
 #include "controller/freshness.h"
 #include "controller/leftovers.h"
@@ -54,11 +53,7 @@ struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct pr
     loop->store = store;
     loop->planner = planner;
     loop->options = *options;
-    if (!loop->options.workers)
-        loop->options.workers = 1;
-    loop->queue = prg_workqueue_new(&backoff);
-    prg_workqueue_name(loop->queue, "inferenceservice");
-    prg_meter_workers("inferenceservice", 0, (int)loop->options.workers);
+    loop->queue = prg_workqueue_of("inferenceservice", &loop->options.workers, &backoff);
     loop->freshness = prg_freshness_new();
     prg_map_init(&loop->owners);
     prg_map_init(&loop->told);

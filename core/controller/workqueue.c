@@ -35,9 +35,14 @@ struct prg_workqueue *prg_workqueue_new(const struct prg_backoff *backoff)
     return queue;
 }
 
-void prg_workqueue_name(struct prg_workqueue *queue, const char *controller)
+struct prg_workqueue *prg_workqueue_of(const char *controller, unsigned *workers, const struct prg_backoff *backoff)
 {
+    struct prg_workqueue *queue = prg_workqueue_new(backoff);
     queue->controller = controller;
+    if (!*workers)
+        *workers = 1;
+    prg_meter_workers(controller, 0, (int)*workers);
+    return queue;
 }
 
 static void count_depth(const struct prg_workqueue *queue)

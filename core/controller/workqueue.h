@@ -14,8 +14,9 @@ struct prg_backoff {
 
 struct prg_workqueue *prg_workqueue_new(const struct prg_backoff *backoff);
 void prg_workqueue_free(struct prg_workqueue *queue); // NULL is fine
-// Counts what the queue does (base/meters.h) under the controller's name, which must stay.
-void prg_workqueue_name(struct prg_workqueue *queue, const char *controller);
+// The queue of a controller with so many hands (0: made 1): what it does is counted (base/meters.h) under the
+// controller's name, which must stay.
+struct prg_workqueue *prg_workqueue_of(const char *controller, unsigned *workers, const struct prg_backoff *backoff);
 
 // Copies key.
 void prg_workqueue_add(struct prg_workqueue *queue, const char *key, uint64_t now_ms);

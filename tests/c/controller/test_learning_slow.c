@@ -131,6 +131,24 @@ static void changed(struct fixture *f, const char *group, const char *kind, cons
     prg_learning_loop_changed(f->loop, &key, f->now_ms);
 }
 
+static void other_policies_of_a_namespace_plan_its_jobs_and_no_others(void **state)
+{
+    struct fixture *f = *state;
+    put_job(f, "a", "Train", "Completed");
+    put_yaml(f, "{apiVersion: sedna.io/v1alpha1, kind: IncrementalLearningJob, metadata: {name: b, namespace: other, "
+                "uid: u-b}, spec: {}, status: {startTime: '2026-06-01T00:00:00Z', conditions: [{type: Completed, "
+                "stage: Train, status: 'True'}]}}");
+    prg_learning_loop_replan(f->loop, "third", f->now_ms);
+    run(f);
+    assert_string_equal(next_write(f), "");
+    prg_learning_loop_replan(f->loop, "ns", f->now_ms);
+    run(f);
+    assert_string_equal(next_write(f), "status IncrementalLearningJob");
+    assert_string_equal(prg_meta_name(slow_store_next(&f->slow)->request.stored), "a");
+    assert_int_equal(f->slow.open, 1);
+    slow_store_answer_all(&f->slow);
+}
+
 static void each_step_waits_for_the_one_before(void **state)
 {
     struct fixture *f = *state;
@@ -383,6 +401,7 @@ static void a_refused_plan_pauses_as_long_as_the_server_asks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(other_policies_of_a_namespace_plan_its_jobs_and_no_others, set_up, tear_down),
         TEST(each_step_waits_for_the_one_before),
         TEST(a_pod_that_the_cache_does_not_show_yet_is_waited_for),
         TEST(a_pod_that_never_shows_up_holds_nobody_up_for_ever),
