@@ -39,7 +39,7 @@ static bool take(const char *type, const char *text, size_t length, void *ctx)
     if (!r->is_read)
         return true;
     bench_check(prg_object_read(r->kind, text, length, &object, &err), &err);
-    prg_object_put(object, NULL, NULL);
+    prg_object_put(object, 0, NULL, NULL);
     return true;
 }
 
@@ -113,7 +113,7 @@ static size_t next(struct fleet *f)
 static void update_one(void *ctx)
 {
     struct fleet *f = ctx;
-    prg_object_put(make(f, next(f)), NULL, NULL);
+    prg_object_put(make(f, next(f)), 0, NULL, NULL);
 }
 
 static void remove_and_add_one(void *ctx)
@@ -123,8 +123,8 @@ static void remove_and_add_one(void *ctx)
     size_t i = next(f);
     snprintf(ns, sizeof(ns), "team-%02zu", i % 50);
     snprintf(name, sizeof(name), "pod-%06zu", i);
-    prg_object_drop(f->kind, ns, name, NULL, NULL);
-    prg_object_put(make(f, i), NULL, NULL);
+    prg_object_drop(f->kind, 0, ns, name, NULL, NULL);
+    prg_object_put(make(f, i), 0, NULL, NULL);
 }
 
 static void visit(const struct prg_object *object, void *ctx)
@@ -156,7 +156,7 @@ void bench_growth(void)
         if (f.count > bench_options.most)
             f.count = bench_options.most;
         for (size_t n = 0; n < f.count; n++)
-            prg_object_put(make(&f, n), NULL, NULL);
+            prg_object_put(make(&f, n), 0, NULL, NULL);
         for (size_t w = 0; w < PRG_COUNT(works); w++) {
             snprintf(name, sizeof(name), "growth.%s.%zu", works[w].name, counts[i]);
             bench_measure(name, works[w].fn, &f);

@@ -51,6 +51,8 @@ struct prg_call {
     struct curl_slist *headers, *connect_to;
     char complaint[CURL_ERROR_SIZE];
     size_t body_sent;
+    long connection, stream; // of a write, as libcurl numbers them in its pool; -1: not known
+    bool is_refused;         // the server has said that it did not look at the stream
     bool is_stopped, is_too_large;
     int status;
     bool has_retry_after;
@@ -304,12 +306,57 @@ static size_t on_send(char *buffer, size_t size, size_t count, void *ctx)
     return length;
 }
 
-// libcurl wants to send a body a second time, on another connection: the first may have been received.
+// Number behind the words in text, or -1.
+static long number_after(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+    char *end;
+    if (!at)
+        return -1;
+    long number = strtol(at + strlen(words), &end, 10);
+    return end == at + strlen(words) ? -1 : number;
+}
+
+// GOAWAY names the last stream that was or may yet be looked at; those behind it may be sent again elsewhere (RFC 9113,
+// 6.8).
+static void refuse_streams(const struct prg_call *told, long last)
+{
+    for (struct prg_call *call = told->http->first; call && told->connection >= 0; call = call->next)
+        if (call->state == CALL_RUNNING && call->pool == told->pool && call->connection == told->connection)
+            call->is_refused = call->is_refused || call->stream > last;
+}
+
+// What libcurl says for people is where it says which connection and stream a request went to, and that a GOAWAY came.
+// Words that a later version puts otherwise are not understood, and a write is then not sent again.
+static int on_words(CURL *easy, curl_infotype type, char *bytes, size_t length, void *ctx)
+{
+    struct prg_call *call = ctx;
+    char text[256];
+    long number;
+    (void)easy;
+    if (type != CURLINFO_TEXT)
+        return 0;
+    snprintf(text, sizeof(text), "%.*s", (int)length, bytes);
+    if (prg_text_has_prefix(text, "Re-using existing connection") || prg_text_has_prefix(text, "Connected to "))
+        call->connection = number_after(text, "#");
+    else if ((number = number_after(text, "Using Stream ID: ")) > 0)
+        call->stream = number;
+    else if (strstr(text, "GOAWAY, error=0,") && (number = number_after(text, "last_stream=")) >= 0)
+        refuse_streams(call, number);
+    return 0;
+}
+
+// libcurl wants to send a body a second time, on another connection. It may where the first was certainly not looked
+// at, and nowhere else.
 static int on_rewind(void *ctx, curl_off_t offset, int origin)
 {
     struct prg_call *call = ctx;
     bool is_start = offset == 0 && origin == SEEK_SET;
-    return is_start && call->body_sent == 0 ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+    if (!is_start || (call->body_sent && !call->is_refused))
+        return CURL_SEEKFUNC_FAIL;
+    call->body_sent = 0;
+    call->is_refused = false;
+    return CURL_SEEKFUNC_OK;
 }
 
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
@@ -429,6 +476,9 @@ static void set_method(struct prg_call *call)
     curl_easy_setopt(easy, CURLOPT_READDATA, call);
     curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, call);
+    curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_words);
+    curl_easy_setopt(easy, CURLOPT_DEBUGDATA, call);
+    curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L); // told to on_words only
 }
 
 static void set_connection(struct prg_call *call, const struct prg_auth *auth)
@@ -466,7 +516,8 @@ static void launch(struct prg_call *call, const struct prg_auth *auth)
     prg_require(easy);
     call->state = CALL_RUNNING;
     call->status = 0;
-    call->has_retry_after = call->is_stopped = call->is_too_large = false;
+    call->has_retry_after = call->is_stopped = call->is_too_large = call->is_refused = false;
+    call->connection = call->stream = -1;
     call->body_sent = 0;
     call->complaint[0] = '\0';
     call->asked_ms = prg_timers_now(http->timers);
@@ -641,15 +692,19 @@ static void on_pause_over(void *ctx)
     pump_soon(call->http);
 }
 
-// Whether this end of a GET is worth another try, and after how long.
+// Whether this end of a call is worth another try, and after how long: of a GET, or of what was certainly not looked
+// at.
 static bool may_repeat(const struct prg_call *call, enum prg_fault fault, uint64_t *ret_ms)
 {
-    if (call->request.kind != PRG_CALL_READ || strcmp(call->request.method, "GET") != 0 || call->retries >= MAX_RETRIES)
+    bool is_get = call->request.kind == PRG_CALL_READ && strcmp(call->request.method, "GET") == 0;
+    if (call->retries >= MAX_RETRIES)
         return false;
-    if (fault == PRG_FAULT_NONE && (call->status == 429 || call->status >= 500) && call->has_retry_after)
+    if (is_get && fault == PRG_FAULT_NONE && (call->status == 429 || call->status >= 500) && call->has_retry_after)
         *ret_ms = call->retry_after_ms;
-    else if (fault == PRG_FAULT_CUT && call->status == 0)
+    else if (is_get && fault == PRG_FAULT_CUT && call->status == 0)
         *ret_ms = call->http->options.retry_ms;
+    else if (call->is_refused && fault == PRG_FAULT_CUT && call->status == 0)
+        *ret_ms = call->retries ? call->http->options.retry_ms : 0;
     else
         return false;
     return prg_timers_now(call->http->timers) + *ret_ms < call->deadline_at_ms;
@@ -682,7 +737,9 @@ static void on_finished(CURL *easy, CURLcode result, void *ctx)
         prg_timer_start(http->timers, &call->pause, pause_ms, on_pause_over, call);
         return;
     }
+    bool is_write_cut = fault == PRG_FAULT_CUT && call->request.kind == PRG_CALL_WRITE && sent > 0;
     const char *what = call->is_too_large   ? "the answer is too large"
+                       : is_write_cut       ? "the connection ended before the answer came; it may have been done"
                        : call->complaint[0] ? call->complaint
                                             : curl_easy_strerror(result);
     if (fault != PRG_FAULT_NONE)

@@ -213,15 +213,14 @@ static uint32_t mark(const cJSON *object)
     return prg_adopt_mark(object, PRG_MANAGER);
 }
 
-static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of, const char *ns, const char *name)
+static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of, struct prg_object_kind *kept,
+                      const struct prg_object_scope *scope)
 {
-    struct prg_kind_options kind = {of->group, of->version, of->kind, of->labels, of->prune};
     struct prg_resource resource = {of->group, of->version, of->kind, of->plural, of->is_namespaced};
-    struct prg_object_kind *kept = prg_objects_kind(of->is_metadata_only ? s->metadata : s->objects, &kind);
+    const char *ns = scope->ns, *name = scope->name;
     struct watch *watch = prg_xcalloc(1, sizeof(*watch));
     prg_auto_arena arena = {0};
     prg_auto_strbuf selector = PRG_STRBUF_INIT;
-    prg_object_kind_set_mark(kept, concerns, mark);
     watch->store = s;
     watch->api_version = prg_xstrdup(prg_arena_printf(&arena, "%s%s%s", of->group, *of->group ? "/" : "", of->version));
     watch->path = prg_xstrdup(prg_path_of(&arena, &resource, ns, NULL, NULL));
@@ -239,7 +238,7 @@ static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of,
                                             .selector = selector.length ? selector.text : NULL,
                                             .seed = prg_map_hash(watch->path, strlen(watch->path)),
                                             .uses_watch_list = true,
-                                            .source = (uint32_t)s->watches.count,
+                                            .scope = *scope,
                                             .is_metadata_only = of->is_metadata_only};
     struct prg_reflector_handler handler = {on_change, on_health, on_synced, watch};
     watch->reflector = prg_reflector_new(s->transport, s->timers, kept, &options, &handler);
@@ -249,17 +248,21 @@ static void add_watch(struct prg_kube_store *s, const struct prg_kube_watch *of,
 
 void prg_kube_store_watch(struct prg_kube_store *s, const struct prg_kube_watch *watch)
 {
+    struct prg_kind_options kind = {watch->group, watch->version, watch->kind, watch->labels, watch->prune};
+    struct prg_object_kind *kept = prg_objects_kind(watch->is_metadata_only ? s->metadata : s->objects, &kind);
+    struct prg_object_scope scope = {prg_object_kind_add_source(kept), watch->ns, watch->name};
     size_t count = s->options.namespace_count;
     bool is_of_namespaces = strcmp(watch->kind, "Namespace") == 0 && !*watch->group;
+    prg_require(!watch->name || watch->ns || !watch->is_namespaced);
+    prg_object_kind_set_mark(kept, concerns, mark);
     if (!count || watch->ns || (!watch->is_namespaced && !is_of_namespaces)) {
-        add_watch(s, watch, watch->ns, watch->name);
+        add_watch(s, watch, kept, &scope);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        if (is_of_namespaces)
-            add_watch(s, watch, NULL, s->namespaces[i]);
-        else
-            add_watch(s, watch, s->namespaces[i], watch->name);
+    for (size_t i = 0; i < count; i++) {
+        *(is_of_namespaces ? &scope.name : &scope.ns) = s->namespaces[i];
+        add_watch(s, watch, kept, &scope);
+    }
 }
 
 void prg_kube_store_start(struct prg_kube_store *s)

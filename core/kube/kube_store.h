@@ -18,7 +18,7 @@ struct prg_kube_watch { // a kind to be kept; texts are copied
     bool is_namespaced;
     bool is_metadata_only;     // nothing but metadata is asked for. Other watches of the kind may keep some whole
     const char *ns;            // only of this namespace. NULL: of those of the store
-    const char *name;          // only the object of this name; NULL: all
+    const char *name;          // only the object of this name, then with ns unless cluster-scoped; NULL: all
     const char *label;         // only those that it selects, "key=value" or "key"; NULL: all
     const char *const *labels; // NULL-ended keys with an index, or NULL
     const struct prg_compact_rule *prune;

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "object/meta.h"
+#include "object/scalar.h"
 
 #define TREE_BYTES ((size_t)32 << 20)
 
@@ -39,7 +40,8 @@ struct prg_object {
     struct tree *tree; // or NULL
     uint32_t refs;
     uint32_t generation; // of the last replacement that had it
-    uint32_t source, marks;
+    uint32_t sources;    // a bit for each whose selection it is in; in the cache as long as there is one
+    uint32_t marks;
     uint32_t ns, name, uid, version, text, text_length; // offsets into texts
     uint32_t place_count;
     struct place places[]; // then texts
@@ -58,6 +60,7 @@ struct prg_object_kind {
     struct prg_map buckets; // all but namespaces
     struct prg_map spaces;  // namespaces
     uint32_t generation;
+    unsigned source_count; // given out
 };
 
 struct prg_objects {
@@ -103,11 +106,6 @@ const char *prg_object_text(const struct prg_object *object, size_t *ret_length)
 uint32_t prg_object_marks(const struct prg_object *object)
 {
     return object->marks;
-}
-
-void prg_object_set_source(struct prg_object *object, uint32_t source)
-{
-    object->source = source;
 }
 
 struct prg_key prg_object_key(const struct prg_object *object)
@@ -544,23 +542,41 @@ static void remove_object(struct prg_object *object, prg_object_change_fn change
     prg_object_unref(object);
 }
 
-void prg_object_put(struct prg_object *object, prg_object_change_fn changed, void *ctx)
+static uint32_t bit_of(unsigned source)
+{
+    prg_require(source < PRG_OBJECT_SOURCES);
+    return UINT32_C(1) << source;
+}
+
+// What a source tells of an object that another has told more of already. Each source tells in order, so it will follow
+// with what it lacks.
+static bool is_behind(const struct prg_object *old, const struct prg_object *object, uint32_t source)
+{
+    int order;
+    return (old->sources & ~source) &&
+           prg_resource_version_compare(prg_object_version(object), prg_object_version(old), &order, NULL) == PRG_OK &&
+           order < 0;
+}
+
+static void put(struct prg_object *object, uint32_t source, prg_object_change_fn changed, void *ctx)
 {
     struct prg_object_kind *kind = object->kind;
     prg_auto_strbuf bytes = PRG_STRBUF_INIT;
     name_bytes(&bytes, prg_object_namespace(object), prg_object_name(object));
     struct prg_object *old = prg_map_get(&kind->by_name, bytes.text);
     const char *version = prg_object_version(object);
-    object->generation = kind->generation;
     if (old && strcmp(prg_object_uid(old), prg_object_uid(object)) != 0) {
         remove_object(old, changed, ctx);
         old = NULL;
     }
+    object->generation = kind->generation;
     if (old == object || (old && *version && strcmp(prg_object_version(old), version) == 0)) {
         old->generation = kind->generation;
+        old->sources |= source;
         prg_object_unref(object);
         return;
     }
+    object->sources = source | (old ? old->sources : 0);
     prg_objects_trim(kind->objects);
     prg_map_put(&kind->by_name, bytes.text, object);
     if (!old || !index_swap(old, object)) {
@@ -572,32 +588,66 @@ void prg_object_put(struct prg_object *object, prg_object_change_fn changed, voi
     prg_object_unref(old);
 }
 
-void prg_object_drop(struct prg_object_kind *kind, const char *ns, const char *name, prg_object_change_fn changed,
-                     void *ctx)
+void prg_object_put(struct prg_object *object, unsigned source, prg_object_change_fn changed, void *ctx)
 {
-    struct prg_object *object = prg_object_find(kind, ns, name);
-    if (object)
+    uint32_t bit = bit_of(source);
+    struct prg_object *old = prg_object_find(object->kind, prg_object_namespace(object), prg_object_name(object));
+    if (!old || !is_behind(old, object, bit)) {
+        put(object, bit, changed, ctx);
+        return;
+    }
+    if (strcmp(prg_object_uid(old), prg_object_uid(object)) == 0)
+        old->sources |= bit;
+    prg_object_unref(object);
+}
+
+// The object is in the source's selection no more.
+static void leave(struct prg_object *object, uint32_t source, prg_object_change_fn changed, void *ctx)
+{
+    object->sources &= ~source;
+    if (!object->sources)
         remove_object(object, changed, ctx);
 }
 
-void prg_object_replace(struct prg_object_kind *kind, uint32_t source, struct prg_vec *objects,
+void prg_object_drop(struct prg_object_kind *kind, unsigned source, const char *ns, const char *name,
+                     prg_object_change_fn changed, void *ctx)
+{
+    struct prg_object *object = prg_object_find(kind, ns, name);
+    if (object)
+        leave(object, bit_of(source), changed, ctx);
+}
+
+struct leaving {
+    uint32_t source, generation;
+    struct prg_vec gone;
+};
+
+static void find_gone(const struct prg_object *object, void *ctx)
+{
+    struct leaving *leaving = ctx;
+    if (object && (object->sources & leaving->source) && object->generation != leaving->generation)
+        prg_vec_push(&leaving->gone, (void *)(uintptr_t)object);
+}
+
+void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_scope *scope, struct prg_vec *objects,
                         prg_object_change_fn changed, void *ctx)
 {
     const struct prg_map_entry *entry;
-    struct prg_vec gone;
-    prg_vec_init(&gone);
-    kind->generation++;
+    struct leaving leaving = {.source = bit_of(scope->source), .generation = ++kind->generation};
+    prg_vec_init(&leaving.gone);
     for (size_t i = 0; i < objects->count; i++)
-        prg_object_put(objects->items[i], changed, ctx);
+        put(objects->items[i], leaving.source, changed, ctx);
     objects->count = 0;
-    for (size_t i = 0; (entry = prg_map_next(&kind->by_name, &i));) {
-        const struct prg_object *object = entry->value;
-        if (object->source == source && object->generation != kind->generation)
-            prg_vec_push(&gone, entry->value);
-    }
-    for (size_t i = 0; i < gone.count; i++)
-        remove_object(gone.items[i], changed, ctx);
-    prg_vec_release(&gone);
+    if (scope->name)
+        find_gone(prg_object_find(kind, scope->ns ? scope->ns : "", scope->name), &leaving);
+    else if (scope->ns)
+        prg_object_each(kind, scope->ns, find_gone, &leaving);
+    else
+        for (size_t i = 0; (entry = prg_map_next(&kind->by_name, &i));)
+            find_gone(entry->value, &leaving);
+    for (size_t i = 0; i < leaving.gone.count; i++)
+        leave(leaving.gone.items[i], leaving.source, changed, ctx);
+    prg_vec_release(&leaving.gone);
 }
 
 // ---- looking up ----
@@ -859,6 +909,12 @@ void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(con
 {
     kind->concerns = concerns;
     kind->mark = mark;
+}
+
+unsigned prg_object_kind_add_source(struct prg_object_kind *kind)
+{
+    prg_require(kind->source_count < PRG_OBJECT_SOURCES);
+    return kind->source_count++;
 }
 
 size_t prg_object_kind_count(const struct prg_object_kind *kind)

@@ -41,6 +41,9 @@ struct prg_object_kind *prg_objects_find_kind(const struct prg_objects *objects,
 // is asked about those whose managedFields name a manager that concerns it; the others have none.
 void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(const char *manager),
                               uint32_t (*mark)(const cJSON *object));
+// Another source that will read the kind, as several may: by namespaces, by labels. Returns its number.
+#define PRG_OBJECT_SOURCES 32
+unsigned prg_object_kind_add_source(struct prg_object_kind *kind);
 size_t prg_object_kind_count(const struct prg_object_kind *kind);
 
 // ---- objects ----
@@ -58,9 +61,8 @@ const char *prg_object_uid(const struct prg_object *object);
 const char *prg_object_version(const struct prg_object *object); // metadata.resourceVersion
 const char *prg_object_text(const struct prg_object *object, size_t *ret_length);
 uint32_t prg_object_marks(const struct prg_object *object);
-void prg_object_set_source(struct prg_object *object, uint32_t source); // who read it: see prg_object_replace
-struct prg_key prg_object_key(const struct prg_object *object);         // borrows from it
-const cJSON *prg_object_tree(const struct prg_object *object);          // until the next change of the cache
+struct prg_key prg_object_key(const struct prg_object *object); // borrows from it
+const cJSON *prg_object_tree(const struct prg_object *object);  // until the next change of the cache
 
 // ---- changes ----
 
@@ -70,14 +72,22 @@ enum prg_object_change { PRG_OBJECT_SAME, PRG_OBJECT_ADDED, PRG_OBJECT_UPDATED, 
 typedef void (*prg_object_change_fn)(enum prg_object_change change, const struct prg_object *old,
                                      const struct prg_object *object, void *ctx);
 
-// Adds or replaces; takes the reference. An object of another uid is a removal and an addition. The same
-// resourceVersion is no change. changed may be NULL; it must not change the cache.
-void prg_object_put(struct prg_object *object, prg_object_change_fn changed, void *ctx);
-void prg_object_drop(struct prg_object_kind *kind, const char *ns, const char *name, prg_object_change_fn changed,
-                     void *ctx);
-// Makes the kind hold just these of one source, several of which may read one kind (namespaces): struct prg_object;
-// takes their references, empties the vector.
-void prg_object_replace(struct prg_object_kind *kind, uint32_t source, struct prg_vec *objects,
+// One kind may be read by several sources, each of which sees those objects that its selector takes. An object is in
+// the cache as long as one of them has it.
+
+// source has the object: adds or replaces; takes the reference. An object of another uid is a removal and an addition.
+// The same resourceVersion is no change, nor is an older one than another source told. changed may be NULL; it must not
+// change the cache.
+void prg_object_put(struct prg_object *object, unsigned source, prg_object_change_fn changed, void *ctx);
+// source has it no more.
+void prg_object_drop(struct prg_object_kind *kind, unsigned source, const char *ns, const char *name,
+                     prg_object_change_fn changed, void *ctx);
+struct prg_object_scope { // where a list was looked for
+    unsigned source;
+    const char *ns, *name; // NULL: in all namespaces; all names
+};
+// In the scope, source has just these (struct prg_object); takes their references, empties the vector.
+void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_scope *scope, struct prg_vec *objects,
                         prg_object_change_fn changed, void *ctx);
 
 // ---- looking up ----

@@ -50,7 +50,7 @@ struct prg_reflector {
     struct prg_timers *timers;
     struct prg_object_kind *kind;
     struct prg_reflector_options options;
-    char *path, *selector;
+    char *path, *selector, *ns, *name; // the last two of options.scope
     struct prg_reflector_handler handler;
 
     enum state state;
@@ -317,14 +317,13 @@ static bool take_item(const char *type, const char *text, size_t length, void *c
         r->counts.refused_lines++;
         return false;
     }
-    prg_object_set_source(object, r->options.source);
     add_found(r, object);
     return true;
 }
 
 static void replace_cache(struct prg_reflector *r)
 {
-    prg_object_replace(r->kind, r->options.source, &r->found, r->handler.changed, r->handler.ctx);
+    prg_object_replace(r->kind, &r->options.scope, &r->found, r->handler.changed, r->handler.ctx);
 }
 
 static void list_finished(struct prg_reflector *r, const char *version)
@@ -591,11 +590,11 @@ static bool take_object(struct prg_reflector *r, struct prg_object *object, bool
         return restored(r, version);
     }
     if (is_deleted) {
-        prg_object_drop(r->kind, prg_object_namespace(object), prg_object_name(object), r->handler.changed,
-                        r->handler.ctx);
+        prg_object_drop(r->kind, r->options.scope.source, prg_object_namespace(object), prg_object_name(object),
+                        r->handler.changed, r->handler.ctx);
         prg_object_unref(object);
     } else {
-        prg_object_put(object, r->handler.changed, r->handler.ctx);
+        prg_object_put(object, r->options.scope.source, r->handler.changed, r->handler.ctx);
     }
     // Servers of old sent deletions with the version of the object's last change: those do not count.
     if (order > 0)
@@ -623,7 +622,6 @@ static bool take_event(const char *type, const char *text, size_t length, void *
     }
     if (prg_object_read(r->kind, text, length, &object, &r->err) != PRG_OK)
         return refuse_event(r, "");
-    prg_object_set_source(object, r->options.source);
     r->internal_error_ms = 0;
     return take_object(r, object, is_deleted);
 }
@@ -729,6 +727,8 @@ struct prg_reflector *prg_reflector_new(struct prg_transport *transport, struct 
     r->options = *options;
     r->path = prg_xstrdup(options->path);
     r->selector = options->selector ? prg_xstrdup(options->selector) : NULL;
+    r->options.scope.ns = r->ns = options->scope.ns ? prg_xstrdup(options->scope.ns) : NULL;
+    r->options.scope.name = r->name = options->scope.name ? prg_xstrdup(options->scope.name) : NULL;
     r->handler = *handler;
     r->version = prg_xstrdup("");
     r->list_version = prg_xstrdup("");
@@ -751,6 +751,8 @@ void prg_reflector_free(struct prg_reflector *r)
     prg_vec_release(&r->found);
     free(r->path);
     free(r->selector);
+    free(r->ns);
+    free(r->name);
     free(r->version);
     free(r->list_version);
     free(r->continue_token);

@@ -19,15 +19,15 @@ enum prg_reflector_health {
 };
 
 struct prg_reflector_options {
-    const char *path;      // of the collection: "/api/v1/pods"
-    const char *selector;  // "labelSelector=a%3Db", escaped, or NULL
-    uint64_t seed;         // of the jitter
-    unsigned page_size;    // 0: 500
-    bool uses_watch_list;  // streams the first list where the server can; falls back by itself
-    bool is_strict;        // first list from etcd and not from a server's cache, which may be old
-    size_t max_bytes;      // of one object, 0: a default
-    uint32_t source;       // of its objects, where several reflectors keep one kind: prg_object_replace
-    bool is_metadata_only; // nothing but their metadata is sent
+    const char *path;              // of the collection: "/api/v1/pods"
+    const char *selector;          // "labelSelector=a%3Db", escaped, or NULL
+    uint64_t seed;                 // of the jitter
+    unsigned page_size;            // 0: 500
+    bool uses_watch_list;          // streams the first list where the server can; falls back by itself
+    bool is_strict;                // first list from etcd and not from a server's cache, which may be old
+    size_t max_bytes;              // of one object, 0: a default
+    struct prg_object_scope scope; // of its objects, where several reflectors keep one kind: prg_object_replace
+    bool is_metadata_only;         // nothing but their metadata is sent
 };
 
 struct prg_reflector_handler { // each may be NULL; none may free the reflector or change the cache; stopping is fine

@@ -45,6 +45,7 @@ struct call {
     int status;
     enum prg_fault fault;
     bool is_sent;
+    struct prg_error err;
     struct prg_strbuf data;
 };
 
@@ -306,6 +307,8 @@ static void on_done(const struct prg_response *response, void *ctx)
     call->status = response->status;
     call->fault = response->fault;
     call->is_sent = response->is_sent;
+    if (response->error)
+        call->err = *response->error;
 }
 
 static void start(struct fixture *f, struct call *call, const char *method, enum prg_call_kind kind)
@@ -413,6 +416,90 @@ static void a_write_that_may_have_been_received_is_not_sent_again(void **state)
     assert_int_equal(f->peer.streams, 1);
 }
 
+// A write on a connection that carried one before: libcurl then has a mind to send it again by itself.
+static struct connection *write_on_used_connection(struct fixture *f)
+{
+    f->peer.answers_all = true;
+    start(f, &f->a, "POST", PRG_CALL_WRITE);
+    run_until_done(f, &f->a);
+    f->peer.answers_all = false;
+    start(f, &f->b, "POST", PRG_CALL_WRITE);
+    struct connection *c = f->peer.connections[0];
+    while (c->body < 14)
+        uv_run(&f->loop, UV_RUN_ONCE);
+    assert_int_equal(f->peer.count, 1);
+    return c;
+}
+
+static void a_write_that_goaway_refuses_is_sent_again_unseen(void **state)
+{
+    struct fixture *f = *state;
+    struct connection *c = write_on_used_connection(f);
+    f->peer.answers_all = true;
+    send_goaway(c, 1); // stream 3 was not looked at
+    while (!f->b.is_done) {
+        if (prg_timers_next_ms(f->timers) == 0)
+            prg_timers_advance(f->timers, 0);
+        uv_run(&f->loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(f->b.fault, PRG_FAULT_NONE);
+    assert_int_equal(f->b.status, 200);
+    assert_int_equal(f->peer.count, 2);
+    assert_int_equal(f->peer.streams, 3);
+    assert_int_equal(f->peer.connections[1]->body, 7);
+}
+
+static void of_two_writes_goaway_refuses_only_the_later(void **state)
+{
+    struct fixture *f = *state;
+    struct connection *c = write_on_used_connection(f);
+    f->a.is_done = false;
+    start(f, &f->a, "POST", PRG_CALL_WRITE);
+    while (c->body < 21)
+        uv_run(&f->loop, UV_RUN_ONCE);
+    f->peer.answers_all = true;
+    send_goaway(c, 3);
+    while (!f->a.is_done) {
+        if (prg_timers_next_ms(f->timers) == 0)
+            prg_timers_advance(f->timers, 0);
+        uv_run(&f->loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(f->a.fault, PRG_FAULT_NONE);
+    assert_int_equal(f->a.status, 200);
+    assert_false(f->b.is_done);
+    send_head(c, 3);
+    send_text(c, 3, "b", true);
+    run_until_done(f, &f->b);
+    assert_int_equal(f->b.fault, PRG_FAULT_NONE);
+    assert_int_equal(f->peer.streams, 4);
+}
+
+static void a_write_that_goaway_let_through_is_not_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    struct connection *c = write_on_used_connection(f);
+    f->peer.answers_all = true;
+    send_goaway(c, 3);
+    drop(c); // no answer all the same
+    run_until_done(f, &f->b);
+    assert_int_equal(f->b.fault, PRG_FAULT_CUT);
+    assert_true(f->b.is_sent);
+    assert_error_has(&f->b.err, "POST https://127.0.0.1:");
+    assert_error_has(&f->b.err, "/x: the connection ended before the answer came; it may have been done");
+    assert_int_equal(f->peer.streams, 2);
+}
+
+static void a_write_on_a_used_connection_that_is_cut_is_not_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    drop(write_on_used_connection(f));
+    run_until_done(f, &f->b);
+    assert_int_equal(f->b.fault, PRG_FAULT_CUT);
+    assert_true(f->b.is_sent);
+    assert_error_has(&f->b.err, "/x: the connection ended before the answer came; it may have been done");
+    assert_int_equal(f->peer.streams, 2);
+}
+
 static void a_stream_that_is_cut_is_a_fault(void **state)
 {
     struct fixture *f = *state;
@@ -436,6 +523,10 @@ int main(void)
         TEST(a_read_that_goaway_refuses_is_sent_again_unseen),
         TEST(a_watch_goes_on_after_goaway_and_new_ones_go_elsewhere),
         TEST(a_write_that_may_have_been_received_is_not_sent_again),
+        TEST(a_write_that_goaway_refuses_is_sent_again_unseen),
+        TEST(of_two_writes_goaway_refuses_only_the_later),
+        TEST(a_write_that_goaway_let_through_is_not_sent_again),
+        TEST(a_write_on_a_used_connection_that_is_cut_is_not_sent_again),
         TEST(a_stream_that_is_cut_is_a_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,19 @@ static void send_list(struct fixture *f, const char *path, const char *events, c
     "','resourceVersion':'" version "'},'spec':{'size':1}}"
 #define ADDED(object) "{'type':'ADDED','object':" object "}\n"
 
+#define INITIAL_END(version)                                                                                           \
+    "{'type':'BOOKMARK','object':{'metadata':{'resourceVersion':'" version                                             \
+    "','annotations':{'k8s.io/initial-events-end':'true'}}}}\n"
+
+static struct prg_call *call_with(struct fixture *f, const char *query)
+{
+    struct prg_call *call = f->script.calls;
+    while (call && !strstr(call->request.path, query))
+        call = call->next;
+    assert_non_null(call);
+    return call;
+}
+
 static void count(const cJSON *object, void *ctx)
 {
     (void)object;
@@ -162,6 +175,27 @@ static void only_some_namespaces_are_read_and_what_lies_outside_may_be_denied(vo
     size_t found = 0;
     f->store->reader.list(&f->store->reader, "example.com", "Widget", NULL, count, &found);
     assert_int_equal(found, 2);
+}
+
+static void what_one_selector_loses_the_other_keeps(void **state)
+{
+    static const char gone[] = "{'type':'DELETED','object':" WIDGET("a", "x", "6") "}\n";
+    struct fixture *f = *state;
+    struct prg_kube_watch one = widgets, two = widgets;
+    one.label = "one";
+    two.label = "two";
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &one);
+    prg_kube_store_watch(f->kube, &two);
+    prg_kube_store_start(f->kube);
+    struct prg_call *first = call_with(f, "labelSelector=one"), *second = call_with(f, "labelSelector=two");
+    script_data(first, ADDED(WIDGET("a", "x", "3")) INITIAL_END("5"), 0);
+    script_data(second, ADDED(WIDGET("a", "x", "3")) INITIAL_END("5"), 0);
+    script_data(first, gone, 0);
+    assert_non_null(prg_reader_get(&f->store->reader, "example.com", "Widget", "a", "x"));
+    script_data(second, gone, 0);
+    assert_null(prg_reader_get(&f->store->reader, "example.com", "Widget", "a", "x"));
+    assert_string_equal(f->log.text, "changed example.com/Widget a/x;");
 }
 
 static void metadata_alone_stands_in_for_what_is_not_kept_whole(void **state)
@@ -272,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_the_server_has_is_read_and_told_from_then_on),
         TEST(only_some_namespaces_are_read_and_what_lies_outside_may_be_denied),
+        TEST(what_one_selector_loses_the_other_keeps),
         TEST(metadata_alone_stands_in_for_what_is_not_kept_whole),
         TEST(a_kind_that_is_missing_is_taken_up_when_it_is_installed),
         TEST(writes_go_to_the_server_and_call_back),

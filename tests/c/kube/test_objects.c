@@ -79,7 +79,7 @@ static struct prg_object *pod(struct fixture *f, const char *ns, const char *nam
 
 static void put(struct fixture *f, const char *ns, const char *name, const char *version, const char *more)
 {
-    prg_object_put(pod(f, ns, name, version, more), on_change, f);
+    prg_object_put(pod(f, ns, name, version, more), 0, on_change, f);
 }
 
 static void add_name(const struct prg_object *object, void *ctx)
@@ -149,11 +149,11 @@ static void changes_are_told_once_each(void **state)
     put(f, "n", "a", "2", "");
     assert_log(f, "UPDATED n/a@2\n");
     prg_object_put(
-        read_object(f, f->pods, "{'metadata':{'namespace':'n','name':'a','uid':'new','resourceVersion':'3'}}"),
+        read_object(f, f->pods, "{'metadata':{'namespace':'n','name':'a','uid':'new','resourceVersion':'3'}}"), 0,
         on_change, f);
     assert_log(f, "REMOVED n/a@2\nADDED n/a@3\n");
-    prg_object_drop(f->pods, "n", "a", on_change, f);
-    prg_object_drop(f->pods, "n", "a", on_change, f);
+    prg_object_drop(f->pods, 0, "n", "a", on_change, f);
+    prg_object_drop(f->pods, 0, "n", "a", on_change, f);
     assert_log(f, "REMOVED n/a@3\n");
     assert_int_equal(prg_object_kind_count(f->pods), 0);
 }
@@ -161,6 +161,7 @@ static void changes_are_told_once_each(void **state)
 static void a_replacement_tells_only_differences_and_what_is_gone(void **state)
 {
     struct fixture *f = *state;
+    const struct prg_object_scope all = {0};
     struct prg_vec list;
     put(f, "n", "same", "1", "");
     put(f, "n", "newer", "1", "");
@@ -171,11 +172,82 @@ static void a_replacement_tells_only_differences_and_what_is_gone(void **state)
     prg_vec_push(&list, pod(f, "n", "newer", "5", ""));
     prg_vec_push(&list, pod(f, "m", "fresh", "6", ""));
     prg_vec_push(&list, pod(f, "m", "fresh", "6", "")); // a page that overlaps
-    prg_object_replace(f->pods, 0, &list, on_change, f);
+    prg_object_replace(f->pods, &all, &list, on_change, f);
     assert_int_equal(list.count, 0);
     assert_log(f, "UPDATED n/newer@5\nADDED m/fresh@6\nREMOVED n/gone@1\n");
-    prg_object_replace(f->pods, 0, &list, on_change, f);
+    prg_object_replace(f->pods, &all, &list, on_change, f);
     assert_int_equal(prg_object_kind_count(f->pods), 0);
+    prg_vec_release(&list);
+}
+
+static void an_object_stays_while_one_of_two_selections_has_it(void **state)
+{
+    struct fixture *f = *state;
+    const struct prg_object_scope first = {.source = 0}, second = {.source = 1};
+    struct prg_vec list;
+    prg_vec_init(&list);
+    prg_object_put(pod(f, "n", "a", "1", ""), 0, on_change, f);
+    prg_object_put(pod(f, "n", "a", "1", ""), 1, on_change, f); // the same, as the other sees it
+    assert_log(f, "ADDED n/a@1\n");
+    prg_object_drop(f->pods, 0, "n", "a", on_change, f);
+    assert_log(f, "");
+    prg_object_put(pod(f, "n", "a", "2", ""), 1, on_change, f);
+    assert_log(f, "UPDATED n/a@2\n");
+    prg_object_put(pod(f, "n", "a", "2", ""), 0, on_change, f); // it is back
+    prg_object_replace(f->pods, &second, &list, on_change, f);  // and the other lists without it
+    assert_log(f, "");
+    prg_object_replace(f->pods, &first, &list, on_change, f);
+    assert_log(f, "REMOVED n/a@2\n");
+    prg_object_drop(f->pods, 1, "n", "a", on_change, f);
+    assert_log(f, "");
+    prg_vec_release(&list);
+}
+
+static void a_source_that_is_behind_another_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const struct prg_object_scope second = {.source = 1};
+    struct prg_vec list;
+    prg_vec_init(&list);
+    prg_object_put(pod(f, "n", "a", "10", ""), 0, on_change, f);
+    prg_object_put(pod(f, "n", "a", "9", ""), 1, on_change, f);
+    assert_log(f, "ADDED n/a@10\n");
+    prg_object_drop(f->pods, 0, "n", "a", on_change, f); // in the other's selection all the same
+    assert_log(f, "");
+    prg_object_drop(f->pods, 1, "n", "a", on_change, f);
+    assert_log(f, "REMOVED n/a@10\n");
+    // Made anew under its name, which the first has heard of and the second has not.
+    prg_object_put(
+        read_object(f, f->pods, "{'metadata':{'namespace':'n','name':'a','uid':'new','resourceVersion':'30'}}"), 0,
+        on_change, f);
+    prg_object_put(pod(f, "n", "a", "20", ""), 1, on_change, f);
+    prg_object_drop(f->pods, 1, "n", "a", on_change, f);
+    assert_log(f, "ADDED n/a@30\n");
+    // A list is believed: the server may have been restored.
+    prg_vec_push(&list, pod(f, "n", "a", "5", ""));
+    prg_object_replace(f->pods, &second, &list, on_change, f);
+    assert_log(f, "REMOVED n/a@30\nADDED n/a@5\n");
+    // Within one source no version is too old.
+    prg_object_put(pod(f, "n", "a", "4", ""), 1, on_change, f);
+    assert_log(f, "UPDATED n/a@4\n");
+    prg_vec_release(&list);
+}
+
+static void a_list_is_about_its_scope(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_vec list;
+    prg_vec_init(&list);
+    put(f, "n", "a", "1", "");
+    put(f, "n", "b", "1", "");
+    put(f, "m", "a", "1", "");
+    prg_strbuf_clear(&f->log);
+    prg_object_replace(f->pods, &(struct prg_object_scope){.ns = "n", .name = "b"}, &list, on_change, f);
+    assert_log(f, "REMOVED n/b@1\n");
+    prg_object_replace(f->pods, &(struct prg_object_scope){.ns = "n"}, &list, on_change, f);
+    assert_log(f, "REMOVED n/a@1\n");
+    prg_object_replace(f->pods, &(struct prg_object_scope){0}, &list, on_change, f);
+    assert_log(f, "REMOVED m/a@1\n");
     prg_vec_release(&list);
 }
 
@@ -187,7 +259,7 @@ static void lists_are_in_order_of_namespace_and_name(void **state)
         put(f, "y", names[i], "1", "");
         put(f, "x", names[i], "1", "");
     }
-    prg_object_drop(f->pods, "y", "a", NULL, NULL);
+    prg_object_drop(f->pods, 0, "y", "a", NULL, NULL);
     prg_auto_strbuf got = PRG_STRBUF_INIT;
     prg_object_each(f->pods, NULL, add_name, &got);
     assert_string_equal(got.text, "x/a x/b x/c x/d y/b y/c y/d ");
@@ -212,7 +284,7 @@ static void objects_are_found_by_owner_and_label(void **state)
     assert_string_equal(got.text, "n/a n/b ");
     prg_strbuf_clear(&got);
     put(f, "n", "a", "2", ",'labels':{'app':'db'}"); // it moves
-    prg_object_drop(f->pods, "n", "b", NULL, NULL);
+    prg_object_drop(f->pods, 0, "n", "b", NULL, NULL);
     prg_object_each_labelled(f->pods, "app", "web", add_name, &got);
     prg_object_each_owned(f->pods, "o1", add_name, &got);
     assert_string_equal(got.text, "");
@@ -226,7 +298,7 @@ static void readers_get_trees(void **state)
     const struct prg_reader *reader = prg_objects_reader(f->objects);
     put(f, "n", "b", "1", "");
     put(f, "n", "a", "1", "");
-    prg_object_put(read_object(f, f->nodes, "{'metadata':{'name':'w'}}"), NULL, NULL);
+    prg_object_put(read_object(f, f->nodes, "{'metadata':{'name':'w'}}"), 0, NULL, NULL);
     const cJSON *tree = prg_reader_get(reader, "", "Pod", "n", "a");
     assert_string_equal(prg_meta_uid(tree), "uid-a");
     assert_ptr_equal(prg_reader_get(reader, "", "Pod", "n", "a"), tree);
@@ -246,13 +318,14 @@ static void trees_are_dropped_at_a_change_when_there_are_too_many(void **state)
     struct prg_object_kind *kind = prg_objects_kind(small, &(struct prg_kind_options){"", "v1", "Pod", NULL, NULL});
     const struct prg_reader *reader = prg_objects_reader(small);
     for (int i = 0; i < 100; i++)
-        prg_object_put(read_object(f, kind, prg_arena_printf(&f->arena, "{'metadata':{'name':'p%d'}}", i)), NULL, NULL);
+        prg_object_put(read_object(f, kind, prg_arena_printf(&f->arena, "{'metadata':{'name':'p%d'}}", i)), 0, NULL,
+                       NULL);
     const cJSON *first = prg_reader_get(reader, "", "Pod", "", "p0");
     for (int i = 1; i < 100; i++)
         assert_non_null(prg_reader_get(reader, "", "Pod", "", prg_arena_printf(&f->arena, "p%d", i)));
     assert_string_equal(prg_meta_name(first), "p0"); // all of them live so far
     assert_true(prg_objects_tree_bytes(small) > 10000);
-    prg_object_put(read_object(f, kind, "{'metadata':{'name':'q'}}"), NULL, NULL);
+    prg_object_put(read_object(f, kind, "{'metadata':{'name':'q'}}"), 0, NULL, NULL);
     assert_true(prg_objects_tree_bytes(small) <= 10000);
     assert_string_equal(prg_meta_name(prg_reader_get(reader, "", "Pod", "", "p0")), "p0"); // and is read again
     prg_objects_free(small);
@@ -264,7 +337,7 @@ static void the_old_object_can_be_read_while_a_change_is_told(void **state)
     put(f, "n", "a", "1", ",'labels':{'v':'old'}");
     struct prg_object *kept = prg_object_ref(prg_object_find(f->pods, "n", "a"));
     put(f, "n", "a", "2", ",'labels':{'v':'new'}");
-    prg_object_drop(f->pods, "n", "a", NULL, NULL);
+    prg_object_drop(f->pods, 0, "n", "a", NULL, NULL);
     assert_string_equal(prg_meta_label(prg_object_tree(kept), "v"), "old"); // held by us
     prg_object_unref(kept);
 }
@@ -315,7 +388,7 @@ static void indexes_agree_with_a_plain_array_after_any_changes(void **state)
         const char *name = prg_arena_printf(&f->arena, "p%zu", i);
         const char *ns = i % 3 ? "x" : "y";
         if (prg_random(&seed) < 0.3) {
-            prg_object_drop(f->pods, ns, name, NULL, NULL);
+            prg_object_drop(f->pods, 0, ns, name, NULL, NULL);
             model[i].is_there = false;
         } else {
             model[i] = (struct model){true, (unsigned)(prg_random(&seed) * 4), (unsigned)(prg_random(&seed) * 4),
@@ -337,6 +410,9 @@ int main(void)
         TEST(what_is_not_the_kind_is_refused),
         TEST(changes_are_told_once_each),
         TEST(a_replacement_tells_only_differences_and_what_is_gone),
+        TEST(an_object_stays_while_one_of_two_selections_has_it),
+        TEST(a_source_that_is_behind_another_changes_nothing),
+        TEST(a_list_is_about_its_scope),
         TEST(lists_are_in_order_of_namespace_and_name),
         TEST(objects_are_found_by_owner_and_label),
         TEST(readers_get_trees),
