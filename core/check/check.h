@@ -25,15 +25,15 @@ enum prg_check_text { PRG_CHECK_POLICY, PRG_CHECK_SPEC };
 void prg_check_text(const char *file, const char *text, size_t length, enum prg_check_text kind,
                     prg_check_visit_fn visit, void *ctx);
 
-// Everything that is wrong with the files of a folder: what loading says (syntax, contract, settings), then the texts.
-// PRG_IO when the folder cannot be read. *ret_set: the loaded set, or NULL when something is wrong with it; the
-// caller's reference.
+// Everything that is wrong with the files of a set: what loading says (syntax, contract, settings), then the texts.
+// folder: where they are; NULL: they are texts, struct prg_policy_text *. PRG_IO when the folder cannot be read.
+// *ret_set: the loaded set, or NULL when something is wrong with it; the caller's reference.
 struct prg_check_counts {
     size_t files, errors, warnings;
 };
-int prg_check_folder(const char *folder, const struct prg_policy_limits *limits, prg_check_visit_fn visit, void *ctx,
-                     struct prg_check_counts *ret_counts, struct prg_policy_set **ret_set,
-                     struct prg_error *err) PRG_MUST_USE;
+int prg_check_set(const char *folder, const struct prg_vec *texts, const struct prg_policy_limits *limits,
+                  prg_check_visit_fn visit, void *ctx, struct prg_check_counts *ret_counts,
+                  struct prg_policy_set **ret_set, struct prg_error *err) PRG_MUST_USE;
 
 // ---- answers ----
 // Plans the services among the objects (NULL: built-in samples) with the set, and asks what plans do not show:

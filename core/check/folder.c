@@ -91,6 +91,20 @@ static int read_folder(struct checking *c, const char *folder, struct prg_error 
     return PRG_OK;
 }
 
+static void take_texts(struct checking *c, const struct prg_vec *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct prg_policy_text *text = texts->items[i];
+        struct file *file = prg_arena_new(&c->arena, struct file);
+        *file = (struct file){.path = text->path,
+                              .text = text->text,
+                              .length = text->length,
+                              .is_lua = prg_text_has_suffix(text->name, ".lua"),
+                              .is_spec = prg_text_has_suffix(text->name, "_spec.lua")};
+        prg_vec_push(&c->files, file);
+    }
+}
+
 static struct file *find_file(const struct checking *c, const char *path, size_t length)
 {
     for (size_t i = 0; i < c->files.count; i++) {
@@ -179,19 +193,25 @@ static void check_texts(struct checking *c)
     }
 }
 
-int prg_check_folder(const char *folder, const struct prg_policy_limits *limits, prg_check_visit_fn visit, void *ctx,
-                     struct prg_check_counts *ret_counts, struct prg_policy_set **ret_set, struct prg_error *err)
+int prg_check_set(const char *folder, const struct prg_vec *texts, const struct prg_policy_limits *limits,
+                  prg_check_visit_fn visit, void *ctx, struct prg_check_counts *ret_counts,
+                  struct prg_policy_set **ret_set, struct prg_error *err)
 {
     struct prg_check_counts counts = {0};
     struct checking c = {.visit = visit, .ctx = ctx, .counts = &counts};
     struct prg_policy_set *set = NULL;
-    struct prg_policy_options options = {.folder = folder, .limits = *limits, .without_specs = true};
+    struct prg_policy_options options = {
+        .folder = folder, .texts = folder ? NULL : texts, .limits = *limits, .without_specs = true};
     struct prg_error ignored = {0};
+    int rc = PRG_OK;
     options.report = on_load_error;
     options.report_ctx = &c;
     prg_arena_init(&c.arena);
     prg_vec_init(&c.files);
-    int rc = read_folder(&c, folder, err);
+    if (folder)
+        rc = read_folder(&c, folder, err);
+    else
+        take_texts(&c, texts);
     if (rc == PRG_OK) {
         bool is_good = prg_policy_set_load(&options, &set, &ignored) == PRG_OK;
         prg_require(is_good || counts.errors > 0);

@@ -77,11 +77,21 @@ void prg_command_help(const struct prg_command *command);
     {                                                                                                                  \
         "all-namespaces", 'A', PRG_OPTION_FLAG, PRG_AT(all_namespaces), NULL, "subjects of all namespaces", NULL       \
     }
+#define PRG_OPTION_POLICIES                                                                                            \
+    {                                                                                                                  \
+        "policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "SET",                                                       \
+            "policy set laid over the shipped policies: a folder, configmap:NS/NAME, a manifest of one", NULL          \
+    }
+#define PRG_OPTIONS_CLUSTER                                                                                            \
+    {"kubeconfig", 0, PRG_OPTION_TEXT, PRG_AT(kubeconfig), "FILE", "how to reach the cluster of configmap:NS/NAME",    \
+     NULL},                                                                                                            \
+    {                                                                                                                  \
+        "context", 0, PRG_OPTION_TEXT, PRG_AT(context), "NAME", "context of the kubeconfig", NULL                      \
+    }
 #define PRG_OPTIONS_POLICY                                                                                             \
-    {"policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "DIR", "policy set laid over the shipped policies", NULL},      \
-        {"compat",       0,      PRG_OPTION_TEXT,                                                                      \
-         PRG_AT(compat), "MODE", "kserve: as the original; fixed (default): with its faults mended",                   \
-         "kserve|fixed"},                                                                                              \
+    PRG_OPTION_POLICIES, {"compat",       0,      PRG_OPTION_TEXT,                                                     \
+                          PRG_AT(compat), "MODE", "kserve: as the original; fixed (default): with its faults mended",  \
+                          "kserve|fixed"},                                                                             \
         {"limit",                                                                                                      \
          0,                                                                                                            \
          PRG_OPTION_LIST,                                                                                              \
@@ -112,7 +122,7 @@ void prg_command_help(const struct prg_command *command);
 // ---- settings: --config file and flags ----
 struct prg_settings {
     struct prg_arena arena;
-    const char *policies;        // folder, "configmap:NAMESPACE/NAME" or NULL
+    const char *policies;        // as prg_cli_set_read takes it, or NULL
     uint32_t namespace_policies; // that namespaces may set; 0: none
     const struct prg_compat *compat;
     const char *config_namespace;
@@ -147,6 +157,26 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
 // The object KIND/NAME of any kind. PRG_NOTFOUND: there is none. Borrowed from the store.
 int prg_source_object(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
                       const char *arg, const cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+
+// ---- policy sets ----
+// A set that --policies or an argument names: a folder, a file with the manifest of a ConfigMap, or
+// configmap:NAMESPACE/NAME.
+struct prg_cli_set {
+    const char *name;     // as it was given; NULL: the shipped policies alone
+    const char *folder;   // or NULL: its files are texts
+    struct prg_vec texts; // struct prg_policy_text *, in the arena
+};
+// Reads its ConfigMap from store; NULL: from the source that the options name, else from the cluster of the kubeconfig.
+// A folder is not looked at. Every entry that cannot be taken is told to report (NULL: nobody; the first is in err),
+// and PRG_INVALID comes back with the others in texts. Release with prg_vec_release(&ret->texts), also after an error.
+int prg_cli_set_read(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
+                     struct prg_arena *arena, struct prg_cli_set *ret, void (*report)(const char *text, void *ctx),
+                     void *ctx, struct prg_error *err) PRG_MUST_USE;
+// Reads and loads it, with its specs as a gate. Errors go to standard error one by one when is_told, else the first is
+// in err.
+int prg_cli_set_load(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
+                     const struct prg_policy_limits *limits, bool is_told, struct prg_policy_set **ret,
+                     struct prg_error *err) PRG_MUST_USE;
 
 // ---- output ----
 // Prints "error: …" on stderr and returns exit.

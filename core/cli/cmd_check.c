@@ -12,6 +12,7 @@ struct checking {
     enum format format;
     struct prg_arena arena;
     cJSON *findings; // for json
+    size_t refused;  // entries of a ConfigMap
     struct prg_strbuf out;
 };
 
@@ -116,7 +117,7 @@ static void on_finding(const struct prg_check_finding *finding, void *ctx)
         print_text(&checking->out, finding);
 }
 
-static void print_end(struct checking *checking, const char *folder, const struct prg_check_counts *counts)
+static void print_end(struct checking *checking, const char *name, const struct prg_check_counts *counts)
 {
     struct prg_arena *arena = &checking->arena;
     if (checking->format == FORMAT_JSON) {
@@ -128,7 +129,7 @@ static void print_end(struct checking *checking, const char *folder, const struc
         prg_json_print(&checking->out, object, PRG_JSON_PRETTY);
         prg_strbuf_putc(&checking->out, '\n');
     } else if (checking->format == FORMAT_TEXT) {
-        prg_strbuf_printf(&checking->out, "%s: %zu file%s checked, %zu error%s, %zu warning%s\n", folder, counts->files,
+        prg_strbuf_printf(&checking->out, "%s: %zu file%s checked, %zu error%s, %zu warning%s\n", name, counts->files,
                           counts->files == 1 ? "" : "s", counts->errors, counts->errors == 1 ? "" : "s",
                           counts->warnings, counts->warnings == 1 ? "" : "s");
     }
@@ -154,25 +155,47 @@ static enum format format_of(const char *text)
     return !text || strcmp(text, "text") == 0 ? FORMAT_TEXT : strcmp(text, "json") == 0 ? FORMAT_JSON : FORMAT_GITHUB;
 }
 
-static int check_folder(struct checking *checking, const struct prg_cli_options *options, const char *folder,
-                        const struct prg_settings *settings, bool *ret_failed, struct prg_error *err)
+// An entry of a ConfigMap that is no file of a set.
+static void on_refusal(const char *text, void *ctx)
 {
-    struct prg_check_counts counts;
+    struct checking *checking = ctx;
+    struct prg_check_finding finding = {.file = "", .message = text, .rule = "contract"};
+    checking->refused++;
+    on_finding(&finding, checking);
+}
+
+static int check_texts(struct checking *checking, const struct prg_cli_options *options, const char *name,
+                       const struct prg_store *store, const struct prg_settings *settings,
+                       struct prg_check_counts *ret_counts, struct prg_policy_set **ret_set, struct prg_error *err)
+{
+    struct prg_cli_set set;
+    int rc = prg_cli_set_read(options, name, store, &checking->arena, &set, on_refusal, checking, err);
+    if (rc == PRG_OK || checking->refused)
+        rc = prg_check_set(set.folder, &set.texts, &settings->limits, on_finding, checking, ret_counts, ret_set, err);
+    ret_counts->errors += checking->refused;
+    prg_vec_release(&set.texts);
+    return rc;
+}
+
+static int check_set(struct checking *checking, const struct prg_cli_options *options, const char *name,
+                     const struct prg_settings *settings, bool *ret_failed, struct prg_error *err)
+{
+    struct prg_check_counts counts = {0};
     struct prg_policy_set *set = NULL;
     struct prg_store *store = NULL;
     int rc = PRG_OK;
     if (!prg_source_is_cluster(options) || options->kubeconfig || options->context)
         rc = prg_source_open(options, &checking->arena, &store, err);
     if (rc == PRG_OK)
-        rc = prg_check_folder(folder, &settings->limits, on_finding, checking, &counts, &set, err);
-    if (rc == PRG_OK && set) {
+        rc = check_texts(checking, options, name, store, settings, &counts, &set, err);
+    if (rc == PRG_OK && set && !checking->refused) {
         struct prg_check_samples samples = {.objects = store ? &store->reader : NULL,
                                             .compat = settings->compat,
                                             .config_namespace = settings->config_namespace};
         rc = prg_check_answers(set, &samples, on_finding, checking, &counts, err);
     }
     if (rc == PRG_OK) {
-        print_end(checking, folder, &counts);
+        print_end(checking, name, &counts);
         prg_cli_write(&checking->out);
         *ret_failed = counts.errors > 0;
     }
@@ -190,15 +213,15 @@ static int run(struct prg_cli_options *options)
     if (options->globals)
         return print_globals();
     if (options->arg_count > 1) {
-        fprintf(stderr, "error: perigee check: one folder at a time; see perigee check --help\n");
+        fprintf(stderr, "error: perigee check: one set at a time; see perigee check --help\n");
         return PRG_EXIT_TROUBLE;
     }
     prg_arena_init(&checking.arena);
     checking.findings = prg_json_array(&checking.arena);
     int rc = prg_settings_load(options, &settings, &err);
-    const char *folder = options->arg_count ? options->args[0] : rc == PRG_OK ? settings.policies : NULL;
+    const char *name = options->arg_count ? options->args[0] : rc == PRG_OK ? settings.policies : NULL;
     if (rc == PRG_OK)
-        rc = check_folder(&checking, options, folder ? folder : ".", &settings, &failed, &err);
+        rc = check_set(&checking, options, name ? name : ".", &settings, &failed, &err);
     prg_strbuf_release(&checking.out);
     prg_arena_release(&checking.arena);
     prg_arena_release(&settings.arena);
@@ -221,12 +244,13 @@ static const struct prg_option options[] = {
 const struct prg_command prg_command_check = {
     .name = "check",
     .summary = "Find mistakes in a policy set without running it on a cluster",
-    .usage = "check [DIR] [-f FILE…] [-o text|json|github] | check --globals",
-    .text =
-        "Checked are syntax, contracts, settings, names, fields of objects and calls, then the answers on sample\n"
-        "objects, or on those of -f or --store: the same question has the same answer, in whatever order objects\n"
-        "come; `before` is an order; patches are fixed points. Without DIR the folder of --policies, else this one.\n"
-        "Exit status: 0 nothing wrong, 1 errors were found, 2 the folder cannot be read.\n",
+    .usage = "check [SET] [-f FILE…] [-o text|json|github] | check --globals",
+    .text = "Checked are syntax, contracts, settings, names, fields of objects and calls, then the answers on sample\n"
+            "objects, or on those of -f or --store: the same question has the same answer, in whatever order objects\n"
+            "come; `before` is an order; patches are fixed points. SET is a folder, configmap:NAMESPACE/NAME, or a "
+            "file with\n"
+            "the manifest of such a ConfigMap; without it that of --policies, else this folder.\n"
+            "Exit status: 0 nothing wrong, 1 errors were found, 2 the set cannot be read.\n",
     .options = options,
     .run = run,
 };

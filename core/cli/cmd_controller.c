@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "cli/commands.h"
 #include "cli/learning_report.h"
+#include "controller/policy_place.h"
 #include "controller/run.h"
 #include "controller/summary.h"
 #include "object/meta.h"
@@ -218,6 +219,18 @@ static int run_with(const struct prg_cli_options *options, struct prg_settings *
     return prg_run_kube(run_options, err);
 }
 
+// A set that nobody would notice a change of.
+static int check_policies(const struct prg_cli_options *options, struct prg_settings *settings, struct prg_error *err)
+{
+    struct prg_policy_place place;
+    int rc = prg_policy_place_parse(&settings->arena, settings->policies, &place, err);
+    if (rc == PRG_OK && place.file && !options->once)
+        rc = prg_fail(err, PRG_INVALID,
+                      "--policies %s: a folder or configmap:NAMESPACE/NAME is needed; a file is not watched",
+                      place.file);
+    return rc;
+}
+
 static int run(struct prg_cli_options *options)
 {
     struct reporting reporting = {.once = options->once};
@@ -225,6 +238,10 @@ static int run(struct prg_cli_options *options)
     struct prg_error err = {0};
     if (check_options(options, &err) != PRG_OK || prg_settings_load(options, &settings, &err) != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    if (check_policies(options, &settings, &err) != PRG_OK) {
+        prg_arena_release(&settings.arena);
+        return prg_cli_error(&err, PRG_EXIT_TROUBLE);
+    }
     set_log(options);
     prg_map_init(&reporting.rows);
     reporting.jobs = prg_learning_rows_new();

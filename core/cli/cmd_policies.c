@@ -25,8 +25,7 @@ static int list(struct prg_cli_options *options)
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     if (prg_settings_load(options, &settings, &err) != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
-    struct prg_policy_options load = {.folder = settings.policies, .limits = settings.limits};
-    int rc = prg_policy_set_load(&load, &set, &err);
+    int rc = prg_cli_set_load(options, settings.policies, NULL, &settings.limits, false, &set, &err);
     if (rc == PRG_OK) {
         struct listing listing = {prg_table_new(PRG_COUNT(head))};
         prg_table_row(listing.table, head);
@@ -60,6 +59,7 @@ static int run(struct prg_cli_options *options)
 static const struct prg_option options[] = {
     {"force", 0, PRG_OPTION_FLAG, PRG_AT(force), NULL, "overwrite files that were edited", NULL},
     PRG_OPTIONS_POLICY,
+    PRG_OPTIONS_CLUSTER,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };
@@ -67,7 +67,7 @@ static const struct prg_option options[] = {
 const struct prg_command prg_command_policies = {
     .name = "policies",
     .summary = "Write the shipped policies out for editing, or list a set's files",
-    .usage = "policies export DIR | policies list [--policies DIR]",
+    .usage = "policies export DIR | policies list [--policies SET]",
     .text = NULL,
     .options = options,
     .run = run,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,16 +67,20 @@ static void catch_interrupts(struct repl *repl)
 
 // ---- opening ----
 
-static void print_set_error(const char *text, void *ctx)
+static void ignore_change(const struct prg_key *key, void *ctx)
 {
+    (void)key;
     (void)ctx;
-    fprintf(stderr, "error: %s\n", text);
 }
 
-static int load_set(struct repl *repl, const char *folder, struct prg_policy_set **ret, struct prg_error *err)
+// A set by name, as it is now: a cluster is asked again, a folder store read again.
+static int load_set(struct repl *repl, const char *name, struct prg_policy_set **ret, struct prg_error *err)
 {
-    struct prg_policy_options load = {.folder = folder, .limits = repl->settings.limits, .report = print_set_error};
-    return prg_policy_set_load(&load, ret, err);
+    struct prg_store *store = prg_snapshot_is(repl->store) ? NULL : repl->store;
+    if (store && repl->options->store && name && prg_text_has_prefix(name, "configmap:") &&
+        store->ops->refresh(store, ignore_change, NULL, err) != PRG_OK)
+        return err->code;
+    return prg_cli_set_load(repl->options, name, store, &repl->settings.limits, true, ret, err);
 }
 
 static int define_surroundings(struct repl *repl, struct prg_error *err)
@@ -450,6 +455,14 @@ static int write_new(const char *path, const char *text, size_t length, struct p
     return good ? PRG_OK : prg_fail(err, PRG_IO, "%s: %s", path, strerror(saved));
 }
 
+// NULL: it is none.
+static const char *folder_of_set(const struct repl *repl)
+{
+    struct stat info;
+    const char *policies = repl->settings.policies;
+    return policies && stat(policies, &info) == 0 && S_ISDIR(info.st_mode) ? policies : NULL;
+}
+
 static int run_save_spec(struct repl *repl, const char *arguments, struct prg_error *err)
 {
     prg_auto_strbuf text = PRG_STRBUF_INIT, policy = PRG_STRBUF_INIT, path = PRG_STRBUF_INIT;
@@ -458,8 +471,7 @@ static int run_save_spec(struct repl *repl, const char *arguments, struct prg_er
     if (*arguments)
         prg_strbuf_puts(&path, arguments);
     else
-        prg_strbuf_printf(&path, "%s/%s_spec.lua", repl->settings.policies ? repl->settings.policies : ".",
-                          policy.text);
+        prg_strbuf_printf(&path, "%s/%s_spec.lua", folder_of_set(repl) ? folder_of_set(repl) : ".", policy.text);
     if (!prg_text_has_suffix(path.text, "_spec.lua"))
         return prg_fail(err, PRG_INVALID, "%s: the name of a spec ends in _spec.lua", path.text);
     if (write_new(path.text, text.text, text.length, err) != PRG_OK)
@@ -528,12 +540,13 @@ static int run_editor(const char *path, struct prg_error *err)
 static int run_edit(struct repl *repl, const char *arguments, struct prg_error *err)
 {
     prg_auto_strbuf path = PRG_STRBUF_INIT;
-    if (!repl->settings.policies)
+    const char *folder = folder_of_set(repl);
+    if (!folder)
         return prg_fail(err, PRG_INVALID,
-                        "edit needs a set: start with --policies DIR (perigee policies export DIR makes one)");
+                        "edit needs a set in a folder: start with --policies DIR (perigee policies export DIR makes one)");
     if (!*arguments || strchr(arguments, '/'))
-        return prg_fail(err, PRG_INVALID, "edit NAME: a file of %s, without .lua", repl->settings.policies);
-    prg_strbuf_printf(&path, "%s/%s.lua", repl->settings.policies, arguments);
+        return prg_fail(err, PRG_INVALID, "edit NAME: a file of %s, without .lua", folder);
+    prg_strbuf_printf(&path, "%s/%s.lua", folder, arguments);
     if (access(path.text, F_OK) != 0) {
         struct exporting exporting = {.name = arguments, .path = path.text, .err = err};
         prg_policy_each_shipped(export_one, &exporting);
@@ -601,7 +614,7 @@ static int run_diff(struct repl *repl, const char *arguments, struct prg_error *
 {
     struct prg_policy_set *set = NULL;
     if (!*arguments)
-        return prg_fail(err, PRG_INVALID, "diff DIR: the other policy set");
+        return prg_fail(err, PRG_INVALID, "diff SET: the other policy set");
     if (load_set(repl, strcmp(arguments, "shipped") == 0 ? NULL : arguments, &set, err) != PRG_OK)
         return err->code;
     int rc = compare_sets(repl, set, arguments, err);
@@ -643,7 +656,7 @@ static const struct command commands[] = {
     {"save-spec", "[FILE]", "write the latest call as a spec", run_save_spec},
     {"edit", "NAME", "open a file of the set in $EDITOR, then reload", run_edit},
     {"reload", "", "load the set again; a bad one is refused", run_reload},
-    {"diff", "DIR|shipped", "what another set would change for all services", run_diff},
+    {"diff", "SET|shipped", "what another set would change for all services", run_diff},
     {"help", "", "this list", run_help},
     {"quit", "", "leave (also Ctrl-D)", run_quit},
     {NULL, NULL, NULL, NULL},
@@ -850,7 +863,7 @@ static const struct prg_option options[] = {
 const struct prg_command prg_command_repl = {
     .name = "repl",
     .summary = "Try policies by hand on the objects of files, a folder store or a cluster",
-    .usage = "repl [-f FILE...] [--store dir:PATH] [--policies DIR]",
+    .usage = "repl [-f FILE...] [--store dir:PATH] [--policies SET]",
     .text =
         "Lines are Lua in the policies' sandbox and limits (views print as YAML), or commands: select, "
         "decisions,\n"

@@ -32,8 +32,8 @@ static int load_policies(struct session *session, struct prg_error *err)
     int rc = prg_settings_load(session->options, &session->settings, err);
     if (rc != PRG_OK)
         return rc;
-    struct prg_policy_options load = {.folder = session->settings.policies, .limits = session->settings.limits};
-    return prg_policy_set_load(&load, &session->policies, err);
+    return prg_cli_set_load(session->options, session->settings.policies, NULL, &session->settings.limits, false,
+                            &session->policies, err);
 }
 
 static bool wants_json(const struct session *session)
@@ -227,6 +227,7 @@ static const struct prg_option options[] = {
     {"rounds", 0, PRG_OPTION_TEXT, PRG_AT(rounds), "N", "rounds of each job in a schedule (3)", NULL},
     {"namespace", 'n', PRG_OPTION_TEXT, PRG_AT(ns), "NAMESPACE", "namespace of manifests without one", NULL},
     PRG_OPTIONS_POLICY,
+    PRG_OPTIONS_CLUSTER,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };

@@ -299,29 +299,61 @@ static void print_set_error(const char *text, void *ctx)
     fprintf(stderr, "error: %s\n", text);
 }
 
-static int run_specs(struct testing *testing, const struct prg_settings *settings, const char *folder,
+// The specs of a folder, or those among texts.
+static int run_each(struct testing *testing, const struct prg_cli_set *specs, const struct prg_policy_set *set,
+                    const struct prg_spec_options *options, struct prg_error *err)
+{
+    struct prg_vec paths;
+    size_t count = 0;
+    int rc = PRG_OK;
+    prg_vec_init(&paths);
+    if (specs->folder)
+        rc = find_specs(testing, specs->folder, &paths, err);
+    for (size_t i = 0; rc == PRG_OK && i < paths.count; i++)
+        rc = prg_spec_run(set, paths.items[i], options, err);
+    prg_vec_release(&paths);
+    for (size_t i = 0; i < specs->texts.count; i++) {
+        const struct prg_policy_text *text = specs->texts.items[i];
+        if (!prg_text_has_suffix(text->name, "_spec.lua"))
+            continue;
+        prg_spec_run_text(set, text, options);
+        count++;
+    }
+    if (!specs->folder && !count)
+        rc = prg_fail(err, PRG_NOTFOUND, "%s: no specs in it; they are named NAME_spec.lua", specs->name);
+    return rc;
+}
+
+// name: of the set with the specs.
+static int run_specs(struct testing *testing, const struct prg_settings *settings, const char *name,
                      struct prg_coverage *coverage, struct prg_error *err)
 {
+    const struct prg_cli_options *options = testing->options;
     struct prg_policy_set *set = NULL;
-    struct prg_vec paths;
-    struct prg_policy_options load = {.folder = settings->policies ? settings->policies : folder,
+    struct prg_cli_set specs, tested = {0};
+    int rc = prg_cli_set_read(options, name, NULL, &testing->arena, &specs, print_set_error, NULL, err);
+    bool is_one = !settings->policies || strcmp(settings->policies, name) == 0;
+    if (rc == PRG_OK && !is_one)
+        rc = prg_cli_set_read(options, settings->policies, NULL, &testing->arena, &tested, print_set_error, NULL, err);
+    const struct prg_cli_set *policies = is_one ? &specs : &tested;
+    struct prg_policy_options load = {.folder = policies->folder,
+                                      .texts = policies->folder ? NULL : &policies->texts,
                                       .limits = settings->limits,
                                       .report = print_set_error,
                                       .without_specs = true};
-    struct prg_spec_options spec = {.fixtures = testing->options->fixtures ? testing->options->fixtures : folder,
-                                    .filter = testing->options->filter,
+    struct prg_spec_options spec = {.fixtures = options->fixtures ? options->fixtures : specs.folder,
+                                    .filter = options->filter,
                                     .limits = settings->limits,
                                     .coverage = coverage,
                                     .visit = on_result,
                                     .ctx = testing};
-    prg_vec_init(&paths);
-    int rc = find_specs(testing, folder, &paths, err);
     if (rc == PRG_OK)
         rc = prg_policy_set_load(&load, &set, err);
-    for (size_t i = 0; rc == PRG_OK && i < paths.count; i++)
-        rc = prg_spec_run(set, paths.items[i], &spec, err);
+    if (rc == PRG_OK)
+        rc = run_each(testing, &specs, set, &spec, err);
     prg_policy_set_unref(set);
-    prg_vec_release(&paths);
+    prg_vec_release(&specs.texts);
+    prg_vec_release(&tested.texts);
     return rc;
 }
 
@@ -349,17 +381,17 @@ static int run(struct prg_cli_options *options)
     struct prg_settings settings;
     struct prg_error err = {0};
     if (options->arg_count > 1) {
-        fprintf(stderr, "error: perigee test: one folder at most; see perigee test --help\n");
+        fprintf(stderr, "error: perigee test: one set at most; see perigee test --help\n");
         return PRG_EXIT_TROUBLE;
     }
     if (prg_settings_load(options, &settings, &err) != PRG_OK)
         return prg_cli_error(&err, PRG_EXIT_TROUBLE);
-    const char *folder = options->arg_count ? options->args[0] : settings.policies ? settings.policies : ".";
+    const char *name = options->arg_count ? options->args[0] : settings.policies ? settings.policies : ".";
     struct prg_coverage *coverage = options->coverage ? prg_coverage_new() : NULL;
     prg_arena_init(&testing.arena);
     prg_vec_init(&testing.results);
     int code;
-    if (run_specs(&testing, &settings, folder, coverage, &err) == PRG_OK) {
+    if (run_specs(&testing, &settings, name, coverage, &err) == PRG_OK) {
         code = report(&testing, coverage);
         if (!testing.results.count) {
             fprintf(stderr, "error: no test has a name that matches '%s'\n", options->filter);
@@ -383,11 +415,12 @@ static const struct prg_option options[] = {
      NULL},
     {"output", 'o', PRG_OPTION_TEXT, PRG_AT(output), "FORMAT", "what to print", "plain|tap|junit"},
     {"verbose", 'v', PRG_OPTION_FLAG, PRG_AT(verbose), NULL, "show passed tests too", NULL},
-    {"policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "DIR", "policy set under test (the folder of the specs)", NULL},
+    {"policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "SET", "policy set under test (that of the specs)", NULL},
     {"limit", 0, PRG_OPTION_LIST, PRG_AT(limits), "NAME=N", "limit per test: steps, memory, block, result, wall-ms",
      NULL},
     {"config", 0, PRG_OPTION_TEXT, PRG_AT(config), "FILE", "settings of Perigee itself (YAML); flags win over it",
      NULL},
+    PRG_OPTIONS_CLUSTER,
     PRG_OPTION_HELP,
     PRG_OPTIONS_END,
 };
@@ -395,11 +428,12 @@ static const struct prg_option options[] = {
 const struct prg_command prg_command_test = {
     .name = "test",
     .summary = "Run the specs of a policy set in the policies' sandbox",
-    .usage = "test [DIR] [--filter PATTERN] [--coverage] [-o plain|tap|junit]",
-    .text =
-        "Runs each NAME_spec.lua of DIR (default: the set of --policies, else this folder) with busted's blocks and\n"
-        "assertions. Policies of DIR are under test, and the shipped ones where DIR has none. Exit status 1: a test\n"
-        "failed.\n",
+    .usage = "test [SET] [--filter PATTERN] [--coverage] [-o plain|tap|junit]",
+    .text = "Runs each NAME_spec.lua of SET (a folder, configmap:NAMESPACE/NAME, a file with the manifest of such a\n"
+            "ConfigMap; default: that of --policies, else this folder) with busted's blocks and assertions. Policies "
+            "of SET\n"
+            "are under test, or those of --policies, and the shipped ones where it has none. Exit status 1: a test "
+            "failed.\n",
     .options = options,
     .run = run,
 };

@@ -257,7 +257,7 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         prg_policy_names_read(options->namespace_policies, &ret->namespace_policies, err) != PRG_OK)
         rc = prg_wrap(err, "--namespace-policies %s", options->namespace_policies);
     if (rc == PRG_OK && ret->policies && !prg_text_has_prefix(ret->policies, "configmap:") &&
-        (stat(ret->policies, &info) != 0 || !S_ISDIR(info.st_mode)))
+        stat(ret->policies, &info) != 0)
         rc = prg_fail(err, PRG_IO, "--policies %s: no such folder (perigee policies export DIR makes one)",
                       ret->policies);
     if (rc != PRG_OK)

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/meters.h"
 #include "controller/policy_load.h"
+#include "controller/policy_place.h"
 #include "object/meta.h"
 #include "object/scalar.h"
 
@@ -25,7 +26,6 @@ enum {
     STOPPED_IN_A_ROW = 3, // loads given up for a newer change; the next one ends, however often a set changes
 };
 
-static const char map_prefix[] = "configmap:";
 static const char scope_label[] = "perigee.dev/policy-scope", scope_namespace[] = "namespace";
 
 // The set, or that of a namespace, and what became of it.
@@ -50,8 +50,9 @@ struct job {
 };
 
 struct prg_policy_life {
-    char *folder, *map_namespace, *map_name; // where the set is; all NULL: the shipped policies
-    struct prg_policy_life_options options;  // its texts are not for use
+    struct prg_arena arena;                 // of the next
+    struct prg_policy_place at;             // where the set is
+    struct prg_policy_life_options options; // its texts are not for use
     struct prg_key self;
     bool has_self;
     struct place set;
@@ -84,7 +85,7 @@ static void read_map(struct prg_policy_load *load, const cJSON *map)
 
 static bool is_map_of_set(const struct prg_policy_life *life, const char *ns, const char *name)
 {
-    return life->map_name && strcmp(ns, life->map_namespace) == 0 && strcmp(name, life->map_name) == 0;
+    return life->at.name && strcmp(ns, life->at.ns) == 0 && strcmp(name, life->at.name) == 0;
 }
 
 static bool is_scoped(const struct prg_policy_life *life, const cJSON *map)
@@ -123,16 +124,13 @@ static void tell_trouble(const struct prg_policy_life *life, struct prg_policy_l
 
 static void gather_set(const struct prg_policy_life *life, struct prg_policy_load *load)
 {
-    load->folder = life->folder ? prg_arena_strdup(&load->arena, life->folder) : NULL;
-    if (!life->map_name)
-        return;
-    const cJSON *map = prg_reader_get(life->options.objects, "", "ConfigMap", life->map_namespace, life->map_name);
-    tell_trouble(life, load);
-    if (map)
-        read_map(load, map);
-    else if (!load->problems.length && !life->options.is_optional)
-        prg_policy_load_problem(load, prg_arena_printf(&load->arena, "configmap %s/%s: there is no such object",
-                                                       life->map_namespace, life->map_name));
+    struct prg_error err = {0};
+    char text[PRG_ERROR_LINE];
+    load->folder = life->at.folder ? prg_arena_strdup(&load->arena, life->at.folder) : NULL;
+    int rc =
+        prg_policy_place_read(&life->at, life->options.objects, &load->arena, &load->texts, add_problem, load, &err);
+    if (rc != PRG_OK && !load->problems.length)
+        prg_policy_load_problem(load, prg_error_text(&err, text, sizeof(text)));
 }
 
 // What the place is to hold now. Errors of its ConfigMaps are in load->problems. false: nothing, it is to go.
@@ -214,12 +212,12 @@ static void tell_event(const struct prg_policy_life *life, const struct place *p
     char message[EVENT_BYTES + 1];
     snprintf(message, sizeof(message), "%.*s", (int)cut_length(text, EVENT_BYTES), text);
     struct telling telling = {.life = life, .event = {type, reason, message}};
-    struct prg_key map = {"", "ConfigMap", life->map_namespace, life->map_name};
+    struct prg_key map = {"", "ConfigMap", life->at.ns, life->at.name};
     if (!life->options.store)
         return;
     if (place->ns)
         tell_maps(&telling, place->ns);
-    else if (life->map_name)
+    else if (life->at.name)
         tell_object(&telling, &map);
     else if (life->has_self)
         tell_object(&telling, &life->self);
@@ -495,9 +493,9 @@ static void on_settle(uv_timer_t *timer)
 
 void prg_policy_life_reload(struct prg_policy_life *life)
 {
-    if (!life->folder || !life->is_started)
+    if (!life->at.folder || !life->is_started)
         return;
-    uint64_t stamp = prg_policy_folder_stamp(life->folder);
+    uint64_t stamp = prg_policy_folder_stamp(life->at.folder);
     if (stamp == life->stamp && !life->is_noticed)
         return;
     if (life->is_noticed)
@@ -545,24 +543,6 @@ void prg_policy_life_changed(struct prg_policy_life *life, const struct prg_key 
 }
 
 // ---- life ----
-
-static int parse_policies(struct prg_policy_life *life, const char *policies, struct prg_error *err)
-{
-    if (!policies)
-        return PRG_OK;
-    if (!prg_text_has_prefix(policies, map_prefix)) {
-        life->folder = prg_xstrdup(policies);
-        return PRG_OK;
-    }
-    const char *ns = policies + strlen(map_prefix), *slash = strchr(ns, '/');
-    life->map_namespace = prg_xstrndup(ns, slash ? (size_t)(slash - ns) : 0);
-    life->map_name = prg_xstrdup(slash ? slash + 1 : "");
-    if (!prg_name_is_dns1123_label(life->map_namespace) || !prg_name_is_dns1123_subdomain(life->map_name))
-        return prg_fail(err, PRG_INVALID, "policies %s: configmap:NAMESPACE/NAME is needed", policies);
-    if (!life->options.objects)
-        return prg_fail(err, PRG_INVALID, "policies %s: there is no store to read it from", policies);
-    return PRG_OK;
-}
 
 // At start: nothing runs yet that a thread would keep from waiting.
 static int load_set(struct prg_policy_life *life, struct prg_error *err)
@@ -621,12 +601,14 @@ int prg_policy_life_new(const struct prg_policy_life_options *options, struct pr
         life->options.objects = &options->store->reader;
     life->has_self = options->self != NULL;
     if (life->has_self)
-        life->self = (struct prg_key){"", "Pod", prg_xstrdup(options->self->ns), prg_xstrdup(options->self->name)};
+        life->self = (struct prg_key){"", "Pod", prg_arena_strdup(&life->arena, options->self->ns),
+                                      prg_arena_strdup(&life->arena, options->self->name)};
     prg_strbuf_init(&life->set.problem);
     prg_map_init(&life->namespaces);
-    int rc = parse_policies(life, options->policies, err);
+    int rc = prg_policy_place_parse(&life->arena, options->policies, &life->at, err);
+    life->at.is_optional = options->is_optional;
     if (rc == PRG_OK) {
-        life->stamp = life->folder ? prg_policy_folder_stamp(life->folder) : 0;
+        life->stamp = life->at.folder ? prg_policy_folder_stamp(life->at.folder) : 0;
         rc = load_set(life, err);
     }
     if (rc != PRG_OK) {
@@ -650,13 +632,7 @@ void prg_policy_life_free(struct prg_policy_life *life)
     }
     prg_map_release(&life->namespaces);
     free_place(&life->set);
-    if (life->has_self) {
-        free((char *)(uintptr_t)life->self.ns);
-        free((char *)(uintptr_t)life->self.name);
-    }
-    free(life->folder);
-    free(life->map_namespace);
-    free(life->map_name);
+    prg_arena_release(&life->arena);
     free(life);
 }
 
@@ -667,7 +643,7 @@ struct prg_policy_set *prg_policy_life_active(const struct prg_policy_life *life
 
 const char *prg_policy_life_folder(const struct prg_policy_life *life)
 {
-    return life->folder;
+    return life->at.folder;
 }
 
 void prg_policy_life_bind(struct prg_policy_life *life, struct prg_planner *planner)

@@ -144,6 +144,9 @@ struct prg_spec_options {
 // Runs a spec file, in a fresh state, against the policies of the set. PRG_IO when the file cannot be read.
 int prg_spec_run(const struct prg_policy_set *set, const char *path, const struct prg_spec_options *options,
                  struct prg_error *err) PRG_MUST_USE;
+// The same of one whose text is at hand.
+void prg_spec_run_text(const struct prg_policy_set *set, const struct prg_policy_text *text,
+                       const struct prg_spec_options *options);
 
 // ---- a console: one state in the sandbox that remembers its globals from line to line (perigee repl) ----
 struct prg_console;

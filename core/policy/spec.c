@@ -323,6 +323,13 @@ int prg_spec_run(const struct prg_policy_set *set, const char *path, const struc
     return PRG_OK;
 }
 
+void prg_spec_run_text(const struct prg_policy_set *set, const struct prg_policy_text *text,
+                       const struct prg_spec_options *options)
+{
+    struct prg_source source = {.path = text->path, .text = text->text, .length = text->length};
+    prg_spec_run_source(set, &source, options);
+}
+
 // ---- the gate of a set ----
 
 struct gate {

@@ -41,7 +41,7 @@ static void check(struct folder *folder, const char *name, const char *text)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    int rc = prg_check_folder(folder->path, &limits, append, folder, &folder->counts, &folder->set, &err);
+    int rc = prg_check_set(folder->path, NULL, &limits, append, folder, &folder->counts, &folder->set, &err);
     assert_ok(rc, &err);
     if (folder->set)
         assert_ok(prg_check_answers(folder->set, &samples, append, folder, &folder->counts, &err), &err);
