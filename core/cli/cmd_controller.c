@@ -56,8 +56,10 @@ static void log_report(const struct prg_reconcile_report *report)
     struct prg_arena *arena = report->plan->arena;
     const char *object = prg_arena_printf(arena, "%s/%s", report->key->ns, report->key->name);
     if (report->error) {
-        prg_log(PRG_LOG_ERROR, "reconcile failed", "inferenceservice", object, "error",
-                prg_error_text(report->error, text, sizeof(text)), NULL);
+        bool is_overtaken = prg_reconcile_is_overtaken(report); // part of the trade, as client-go has it
+        prg_log(is_overtaken ? PRG_LOG_DEBUG : PRG_LOG_ERROR,
+                is_overtaken ? "changed meanwhile; planned again" : "reconcile failed", "inferenceservice", object,
+                "error", prg_error_text(report->error, text, sizeof(text)), NULL);
         return;
     }
     if (!report->created && !report->updated && !report->deleted && !report->status_changed)

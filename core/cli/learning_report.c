@@ -90,7 +90,10 @@ void prg_learning_log(const struct prg_reconcile_report *report)
     const char *job = prg_arena_printf(arena, "%s/%s", report->key->ns, report->key->name);
     char created[24], deleted[24];
     if (report->error) {
-        prg_log(PRG_LOG_ERROR, "reconcile failed", "incrementallearningjob", job, "error", outlook_of(report), NULL);
+        bool is_overtaken = prg_reconcile_is_overtaken(report); // part of the trade, as client-go has it
+        prg_log(is_overtaken ? PRG_LOG_DEBUG : PRG_LOG_ERROR,
+                is_overtaken ? "changed meanwhile; planned again" : "reconcile failed", "incrementallearningjob", job,
+                "error", outlook_of(report), NULL);
         return;
     }
     if (!report->created && !report->updated && !report->deleted && !report->status_changed && !report->plan->error)

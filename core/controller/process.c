@@ -31,8 +31,9 @@ void prg_process_log_error(const char *message, const struct prg_error *err)
 
 void prg_process_count(const char *controller, const struct prg_reconcile_report *report)
 {
-    bool has_failed = report->error || (report->plan && report->plan->error);
-    bool comes_again = report->plan && report->plan->requeue_after_ms > 0;
+    bool is_overtaken = prg_reconcile_is_overtaken(report);
+    bool has_failed = (report->error && !is_overtaken) || (report->plan && report->plan->error);
+    bool comes_again = is_overtaken || (report->plan && report->plan->requeue_after_ms > 0);
     prg_meter_reconcile(controller, has_failed ? "error" : comes_again ? "requeue_after" : "success");
 }
 

@@ -99,6 +99,11 @@ const struct prg_reconcile_report *prg_reconcile_report(const struct prg_reconci
     return &r->report;
 }
 
+bool prg_reconcile_is_overtaken(const struct prg_reconcile_report *report)
+{
+    return report->error && report->error->code == PRG_CONFLICT && report->retry == PRG_RETRY_SOON;
+}
+
 void prg_reconcile_skip_status(struct prg_reconcile *r)
 {
     r->has_no_status = true;
@@ -275,19 +280,6 @@ static void tell_events(struct prg_reconcile *r)
 
 static void on_status(const struct prg_write_outcome *outcome, void *ctx);
 
-// Condition types of the status that was planned on: those that the plan dropped are to go.
-static const char *const *known_conditions(struct prg_reconcile *r)
-{
-    const cJSON *condition, *conditions = prg_json_at(r->subject, "status", "conditions");
-    const char **types = prg_arena_alloc(&r->arena, (prg_json_count(conditions) + 1) * sizeof(*types));
-    size_t types_count = 0;
-    prg_json_each (condition, conditions)
-        if (prg_json_get_text(condition, "type"))
-            types[types_count++] = prg_json_get_text(condition, "type");
-    types[types_count] = NULL;
-    return types;
-}
-
 static const cJSON *find_condition(const cJSON *conditions, const char *type)
 {
     const cJSON *condition;
@@ -326,7 +318,7 @@ static bool write_status(struct prg_reconcile *r, enum state state)
     r->state = state;
     r->status = (struct write){
         .reconcile = r,
-        .request = {.kind = PRG_WRITE_STATUS, .object = status, .stored = r->subject, .owned = known_conditions(r)},
+        .request = {.kind = PRG_WRITE_STATUS, .object = status, .stored = r->subject, .owned = r->handler.conditions},
         .key = r->key,
         .is_open = true};
     prg_store_write(r->store, &r->status.request, on_status, &r->status);
@@ -368,6 +360,10 @@ static void on_status(const struct prg_write_outcome *outcome, void *ctx)
 
 static void fail(struct prg_reconcile *r)
 {
+    if (prg_reconcile_is_overtaken(&r->report)) {
+        finish(r);
+        return;
+    }
     r->failed_reason = r->handler.failed ? r->handler.failed(r->plan, &r->err, r->handler.ctx) : NULL;
     if (!r->failed_reason || !write_status(r, STATE_FAILING))
         finish(r);

@@ -37,6 +37,8 @@ struct prg_reconcile_handler {
     // Over, for better or worse. May free the reconcile. Comes from prg_reconcile_start when there is nothing to write.
     void (*done)(struct prg_reconcile *reconcile, void *ctx);
     void *ctx;
+    // Condition types that are the planner's, NULL-ended, beside those in its status: it may drop them. NULL: none.
+    const char *const *conditions;
 };
 
 // subject: the object that is planned, as the store has it now; only read during the call.
@@ -44,6 +46,8 @@ struct prg_reconcile *prg_reconcile_new(struct prg_store *store, const cJSON *su
                                         const struct prg_reconcile_handler *handler);
 void prg_reconcile_free(struct prg_reconcile *reconcile); // callbacks of open writes do not come. NULL is fine
 struct prg_plan *prg_reconcile_plan(struct prg_reconcile *reconcile); // to be filled; all of it in the plan's arena
+// It failed because something changed since it was read: nothing is wrong, it is planned again.
+bool prg_reconcile_is_overtaken(const struct prg_reconcile_report *report);
 const struct prg_reconcile_report *prg_reconcile_report(const struct prg_reconcile *reconcile);
 
 // Adds a write: to the last group, or as a new one. request's object is in the plan's arena, stored is copied.

@@ -296,7 +296,7 @@ static void on_done(struct prg_reconcile *reconcile, void *ctx)
 static int plan(struct work *work, const struct prg_key *key, const cJSON *service)
 {
     struct prg_serving_loop *loop = work->loop;
-    struct prg_reconcile_handler handler = {set_failed, are_events_news, on_done, work};
+    struct prg_reconcile_handler handler = {set_failed, are_events_news, on_done, work, prg_serving_conditions};
     work->reconcile = prg_reconcile_new(loop->store, service, &handler);
     struct prg_plan *made = prg_reconcile_plan(work->reconcile);
     int rc = prg_planner_plan(loop->planner, &loop->store->reader, key, loop->wall_ns, 1, made, &work->err);

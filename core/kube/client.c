@@ -163,12 +163,20 @@ static cJSON *merge_conditions(struct prg_arena *arena, const cJSON *stored, con
     return merged;
 }
 
+// A copy; NULL: there is nothing.
+static cJSON *without_nulls(struct prg_arena *arena, const cJSON *value)
+{
+    return value && !prg_json_is_null(value) ? prg_merge_apply(arena, NULL, value) : NULL;
+}
+
 int prg_client_status_patch(struct prg_arena *arena, const cJSON *stored, const cJSON *status, const char *const *owned,
                             cJSON **ret, struct prg_error *err)
 {
-    const cJSON *before = prg_json_get(stored, "status");
-    const cJSON *from = before && !prg_json_is_null(before) ? before : prg_json_object(arena);
-    cJSON *to = prg_json_copy(arena, status), *patch, *conditions = merge_conditions(arena, before, status, owned);
+    // A merge patch cannot say null, which says no more than an absent member does: a kept condition may hold some.
+    const cJSON *before = without_nulls(arena, prg_json_get(stored, "status"));
+    const cJSON *from = before ? before : prg_json_object(arena);
+    cJSON *to = without_nulls(arena, status), *patch, *conditions = merge_conditions(arena, before, to, owned);
+    to = to ? to : prg_json_object(arena);
     if (conditions)
         prg_json_set(arena, to, "conditions", conditions);
     if (prg_merge_create(arena, from, to, &patch, err) != PRG_OK)

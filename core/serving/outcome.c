@@ -3,11 +3,31 @@
 #include "serving/outcome.h"
 
 #include "base/clock.h"
+#include "serving/plan.h"
 #include "serving/render.h"
 
 #define POLICY_FAILED "PolicyFailed"
 #define COMPONENTS_NOT_MANAGED "ComponentsNotManaged"
 #define MODELMESH_NOT_MANAGED "ModelMeshNotManaged"
+
+const char *const prg_serving_conditions[] = {"Ready",
+                                              "PredictorReady",
+                                              "PredictorRouteReady",
+                                              "PredictorConfigurationReady",
+                                              "IngressReady",
+                                              "RoutesReady",
+                                              "LatestDeploymentReady",
+                                              "Stopped",
+                                              "TransformerReady",
+                                              "TransformerRouteReady",
+                                              "TransformerConfigurationReady",
+                                              "ExplainerReady",
+                                              "ExplainerRoutesReady",
+                                              "ExplainerConfigurationReady",
+                                              POLICY_FAILED,
+                                              COMPONENTS_NOT_MANAGED,
+                                              MODELMESH_NOT_MANAGED,
+                                              NULL};
 
 static cJSON *conditions_of(struct prg_serving *s)
 {

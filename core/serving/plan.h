@@ -22,6 +22,10 @@ struct prg_serving_input {
 int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decider *decide, struct prg_plan *plan,
                      struct prg_error *err) PRG_MUST_USE;
 
+// Condition types that KServe's controllers, and so a plan, decide about, NULL-ended: a plan may drop them. Others in a
+// status are somebody else's.
+extern const char *const prg_serving_conditions[];
+
 // Writes into the plan's resource what the driver could not do with the plan: PredictorReady False with reason and
 // message (Ready follows). Used when applying an object fails.
 void prg_serving_plan_failed(struct prg_plan *plan, int64_t now_ns, const char *reason, const char *message);

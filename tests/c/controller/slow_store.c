@@ -37,8 +37,10 @@ static void start(struct prg_store *store, const struct prg_write_request *reque
     struct slow_store *slow = (struct slow_store *)store;
     struct slow_write *write = calloc(1, sizeof(*write));
     prg_arena_init(&write->arena);
-    write->request = (struct prg_write_request){
-        .kind = request->kind, .object = copy(write, request->object), .stored = copy(write, request->stored)};
+    write->request = (struct prg_write_request){.kind = request->kind,
+                                                .object = copy(write, request->object),
+                                                .stored = copy(write, request->stored),
+                                                .owned = request->owned};
     write->fn = fn;
     write->ctx = ctx;
     *(slow->last ? &slow->last->next : &slow->first) = write;
@@ -164,9 +166,15 @@ void slow_store_lose(struct slow_store *slow)
 
 void slow_store_refuse(struct slow_store *slow, enum prg_write_retry retry, uint64_t retry_after_ms)
 {
+    slow_store_refuse_as(slow, PRG_IO, retry, retry_after_ms);
+}
+
+void slow_store_refuse_as(struct slow_store *slow, enum prg_code code, enum prg_write_retry retry,
+                          uint64_t retry_after_ms)
+{
     struct slow_write *write = take(slow);
     struct prg_error err = {0};
-    prg_fail(&err, PRG_IO, "refused");
+    prg_fail(&err, code, "refused");
     struct prg_write_outcome outcome = {
         .result = PRG_WRITE_FAILED, .err = &err, .retry = retry, .retry_after_ms = retry_after_ms};
     if (write->fn)

@@ -28,5 +28,7 @@ void slow_store_answer(struct slow_store *slow, bool is_seen);
 void slow_store_answer_all(struct slow_store *slow);
 // Does the oldest, but the answer is lost: calls back with a failure that says so.
 void slow_store_lose(struct slow_store *slow);
-// Calls back with a failure; nothing is done.
+// Calls back with a failure (the first: PRG_IO); nothing is done.
 void slow_store_refuse(struct slow_store *slow, enum prg_write_retry retry, uint64_t retry_after_ms);
+void slow_store_refuse_as(struct slow_store *slow, enum prg_code code, enum prg_write_retry retry,
+                          uint64_t retry_after_ms);

@@ -46,6 +46,8 @@ static const char *on_failed(struct prg_plan *plan, const struct prg_error *err,
     return "Failed";
 }
 
+static const char *const conditions[] = {"Ready", NULL};
+
 static void on_done(struct prg_reconcile *reconcile, void *ctx)
 {
     struct fixture *f = ctx;
@@ -74,7 +76,7 @@ static int setup(void **state)
     prg_arena_init(&f->arena);
     const cJSON *subject = json_of(&f->arena, SUBJECT);
     put(f, subject);
-    struct prg_reconcile_handler handler = {.failed = on_failed, .done = on_done, .ctx = f};
+    struct prg_reconcile_handler handler = {.failed = on_failed, .conditions = conditions, .done = on_done, .ctx = f};
     f->reconcile = prg_reconcile_new(&f->slow.store, subject, &handler);
     f->plan = prg_reconcile_plan(f->reconcile);
     f->plan->resource = prg_json_copy(f->plan->arena, subject);
@@ -195,6 +197,40 @@ static void a_failure_is_told_in_the_status_and_one_that_stays_the_same_changes_
     slow_store_answer(&f->slow, true);
     assert_int_equal(f->done, 1);
     assert_non_null(prg_reconcile_report(f->reconcile)->error);
+}
+
+static void what_changed_meanwhile_is_no_failure(void **state)
+{
+    struct fixture *f = *state;
+    f->tells_failure = true;
+    prg_plan_add_object(f->plan, prg_json_copy(f->plan->arena, thing(f, "a")));
+    struct prg_error err = {0};
+    assert_ok(prg_reconcile_add_plan(f->reconcile, &err), &err);
+    prg_reconcile_start(f->reconcile, 0);
+    slow_store_refuse_as(&f->slow, PRG_CONFLICT, PRG_RETRY_SOON, 0);
+    assert_int_equal(f->slow.open, 0); // no status says that anything is wrong
+    assert_int_equal(f->done, 1);
+    assert_true(prg_reconcile_is_overtaken(prg_reconcile_report(f->reconcile)));
+}
+
+static void a_fight_over_a_field_is_a_failure(void **state)
+{
+    struct fixture *f = *state;
+    set_status(f);
+    prg_reconcile_start(f->reconcile, 0);
+    slow_store_refuse_as(&f->slow, PRG_CONFLICT, PRG_RETRY_SLOWLY, 0);
+    assert_false(prg_reconcile_is_overtaken(prg_reconcile_report(f->reconcile)));
+}
+
+static void only_conditions_of_the_planner_may_go(void **state)
+{
+    struct fixture *f = *state;
+    set_status(f);
+    prg_reconcile_start(f->reconcile, 0);
+    assert_next(f, PRG_WRITE_STATUS, "w");
+    const char *const *owned = slow_store_next(&f->slow)->request.owned;
+    assert_ptr_equal(owned, conditions);
+    slow_store_answer(&f->slow, true);
 }
 
 static void a_status_that_cannot_be_written_is_the_error(void **state)
@@ -364,6 +400,9 @@ int main(void)
         TEST(objects_go_out_together_then_deletes_then_the_status_then_events),
         TEST(nothing_is_deleted_after_a_failure_and_the_rest_of_the_group_is_waited_for),
         TEST(a_failure_is_told_in_the_status_and_one_that_stays_the_same_changes_nothing),
+        TEST(what_changed_meanwhile_is_no_failure),
+        TEST(a_fight_over_a_field_is_a_failure),
+        TEST(only_conditions_of_the_planner_may_go),
         TEST(a_status_that_cannot_be_written_is_the_error),
         TEST(a_plan_that_says_nothing_is_done_at_once),
         TEST(one_that_is_freed_is_told_nothing),

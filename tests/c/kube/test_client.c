@@ -509,6 +509,18 @@ static void conditions_of_others_stay(void **state)
              NULL); // another order is no change
 }
 
+static void a_condition_of_others_may_hold_null(void **state)
+{
+    struct fixture *f = *state;
+    const char *before =
+        "{'gone':null,'conditions':[{'type':'Theirs','status':'True','lastProbeTime':null,'more':{'x':null}}]}";
+    patch_is(f, before, "{'a':1,'conditions':[{'type':'Ready','status':'True'}]}", NULL,
+             "{'a':1,'conditions':[{'type':'Theirs','status':'True','more':{}},{'type':'Ready','status':'True'}]}");
+    patch_is(f, before, "{'a':1}", NULL, "{'a':1}");
+    patch_is(f, before, "{'a':null}", NULL, NULL);
+    patch_is(f, "null", "{'a':1}", NULL, "{'a':1}");
+}
+
 static void a_status_is_written_for_the_version_that_was_read(void **state)
 {
     struct fixture *f = *state;
@@ -807,6 +819,7 @@ int main(void)
         TEST(a_status_patch_holds_only_what_changes),
         TEST(a_history_of_conditions_is_replaced_as_a_whole),
         TEST(conditions_of_others_stay),
+        TEST(a_condition_of_others_may_hold_null),
         TEST(a_status_is_written_for_the_version_that_was_read),
         TEST(a_deletion_names_the_object_that_it_means),
         TEST(a_kind_that_is_gone_has_nothing_to_delete),
