@@ -54,6 +54,11 @@ static size_t waiting_deletions(const char *ns, const char *name, void *ctx)
     return prg_edge_waiting_deletions(((struct prg_learning_driver *)ctx)->edge, PRG_KIND_JOB, ns, name);
 }
 
+static void give_up_deletions(const char *ns, const char *name, void *ctx)
+{
+    prg_edge_give_up_deletions(((struct prg_learning_driver *)ctx)->edge, PRG_KIND_JOB, ns, name);
+}
+
 // ---- from the link to the loop ----
 
 struct pending { // a report that the loop has, until it is answered
@@ -146,7 +151,7 @@ struct prg_learning_driver *prg_learning_driver_new(uv_loop_t *loop, struct prg_
         prg_planner_set_lc_server(planner, options->settings->lc_server);
     if (options->settings->has_edge && loop) {
         d->edge = edge_new(d, loop);
-        loop_options.edge = (struct prg_learning_edge){tell_job, tell_dataset, waiting_deletions, d};
+        loop_options.edge = (struct prg_learning_edge){tell_job, tell_dataset, waiting_deletions, give_up_deletions, d};
         uv_timer_init(loop, &d->again);
         d->again.data = d;
         d->has_timer = true;

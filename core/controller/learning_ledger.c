@@ -40,7 +40,8 @@ bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, cons
                                      .dataset = nodes[0],
                                      .train = nodes[1],
                                      .eval = nodes[2],
-                                     .deploy = nodes[3]};
+                                     .deploy = nodes[3],
+                                     .gone = ""};
     return is_known && prg_job_condition_latest(job).node;
 }
 
@@ -62,6 +63,7 @@ static cJSON *tree_of(struct prg_arena *arena, const struct prg_ledger_entry *en
     prg_json_set_string(arena, tree, "train", entry->train);
     prg_json_set_string(arena, tree, "eval", entry->eval);
     prg_json_set_string(arena, tree, "deploy", entry->deploy);
+    prg_json_set_string(arena, tree, "gone", *entry->gone ? entry->gone : NULL);
     return tree;
 }
 
@@ -102,7 +104,8 @@ bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_le
                                      .dataset = text_or_empty(prg_json_get_text(tree, "dataset")),
                                      .train = text_or_empty(prg_json_get_text(tree, "train")),
                                      .eval = text_or_empty(prg_json_get_text(tree, "eval")),
-                                     .deploy = text_or_empty(prg_json_get_text(tree, "deploy"))};
+                                     .deploy = text_or_empty(prg_json_get_text(tree, "deploy")),
+                                     .gone = text_or_empty(prg_json_get_text(tree, "gone"))};
     return strcmp(prg_meta_name(object), prg_ledger_name(arena, ret->name)) == 0;
 }
 

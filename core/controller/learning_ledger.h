@@ -3,17 +3,20 @@
 // controller runs, or while a node is away, and an edge node that is never told goes on with it for ever. Pure.
 //
 // ConfigMap perigee-edge-JOB in the job's namespace, label perigee.dev/ledger: edge, without an owner (it has to
-// outlive the job): data.job is {"uid", "name", "dataset", "train", "eval", "deploy"}, the last four names of nodes. It
-// is written before the first node is told, and removed when the last node has read that the job is gone.
+// outlive the job): data.job is {"uid", "name", "dataset", "train", "eval", "deploy"}, the last four names of nodes,
+// and "gone", the time when the job was missed while a node was still to be told. It is written before the first node
+// is told, and removed when the last node has read that the job is gone, or PRG_LEDGER_DAYS after that.
 #pragma once
 #include "object/reader.h"
 
 #define PRG_LEDGER_LABEL "perigee.dev/ledger"
 #define PRG_LEDGER_VALUE "edge"
+#define PRG_LEDGER_DAYS 30 // so long a node may be away and is still told of its own accord
 
 struct prg_ledger_entry { // texts in an arena, never NULL
     const char *ns, *name, *uid;
     const char *dataset, *train, *eval, *deploy; // nodes, or ""
+    const char *gone;                            // since when, or ""
 };
 
 // What is to be kept of a job. false: no node knows of it.

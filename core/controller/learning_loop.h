@@ -26,6 +26,7 @@ struct prg_learning_edge {
                          void *ctx);
     // Deletions of the job that a node has not read yet.
     size_t (*waiting_deletions)(const char *ns, const char *name, void *ctx);
+    void (*give_up_deletions)(const char *ns, const char *name, void *ctx); // they are not waited for any longer
     void *ctx;
 };
 

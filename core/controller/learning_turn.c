@@ -21,6 +21,7 @@
 enum kind { TURN_REPORT, TURN_LEDGER, TURN_CLEAR, TURN_PLAN };
 
 enum { CONFLICT_MS = 50, MOST_DOUBLINGS = 10, NO_PROGRESS_MS = 1000, LEDGER_MS = 500, LEDGER_TRIES = 3 };
+enum { GONE_NOTED_SECONDS = 60, GONE_LOOK_SECONDS = 3600 };
 
 struct learning_turn {
     struct learning_subject *subject;
@@ -140,7 +141,7 @@ static void tell_reporter(const struct learning_subject *subject, const char *no
 {
     const struct prg_learning_edge *edge = &subject->loop->options.edge;
     prg_auto_arena arena = {0};
-    struct prg_ledger_entry entry = {subject->ns, subject->name, "", node, "", "", ""};
+    struct prg_ledger_entry entry = {subject->ns, subject->name, "", node, "", "", "", ""};
     struct prg_ledger_reader reader;
     cJSON *ghost = prg_ledger_ghost(&arena, &entry);
     prg_ledger_reader_init(&reader, &arena, &subject->loop->store->reader, ghost, &entry);
@@ -167,18 +168,13 @@ static void on_ledger(const struct prg_write_outcome *outcome, void *ctx)
     ended(turn);
 }
 
-// Other nodes are told than those that the store knows of: that is written first. Returns whether it is.
-static bool begin_ledger(struct learning_subject *subject, const cJSON *job)
+// The entry, where the store has another one. Returns whether it is being written.
+static bool begin_entry(struct learning_subject *subject)
 {
     prg_auto_arena arena = {0};
-    struct prg_ledger_entry entry;
-    if (!prg_ledger_of(&arena, &subject->loop->store->reader, job, &entry))
+    uint64_t digest = prg_ledger_digest(&subject->entry);
+    if (digest == subject->recorded || digest == subject->unrecorded)
         return false;
-    uint64_t digest = prg_ledger_digest(&entry);
-    if (digest == subject->recorded || (subject->entry.name && digest == subject->unrecorded))
-        return false;
-    prg_arena_reset(&subject->entry_arena);
-    (void)prg_ledger_of(&subject->entry_arena, &subject->loop->store->reader, job, &subject->entry);
     struct learning_turn *turn = turn_new(subject, TURN_LEDGER);
     turn->is_store_open = true;
     prg_store_write(
@@ -186,6 +182,43 @@ static bool begin_ledger(struct learning_subject *subject, const cJSON *job)
         &(struct prg_write_request){.kind = PRG_WRITE_APPLY, .object = prg_ledger_object(&arena, &subject->entry)},
         on_ledger, turn);
     return true;
+}
+
+// Other nodes are told than those that the store knows of: that is written first. Returns whether it is.
+static bool begin_ledger(struct learning_subject *subject, const cJSON *job)
+{
+    prg_auto_arena arena = {0};
+    struct prg_ledger_entry entry;
+    if (!prg_ledger_of(&arena, &subject->loop->store->reader, job, &entry))
+        return false;
+    if (!subject->entry.name || prg_ledger_digest(&entry) != prg_ledger_digest(&subject->entry)) {
+        if (!subject->entry.name)
+            subject->unrecorded = 0; // another time it may be kept
+        prg_arena_reset(&subject->entry_arena);
+        (void)prg_ledger_of(&subject->entry_arena, &subject->loop->store->reader, job, &subject->entry);
+    }
+    return begin_entry(subject);
+}
+
+// Some nodes have not read that the job is gone. Returns whether they are not waited for any longer. Most read it at
+// once; only when one does not the time is written down.
+static bool has_waited_enough(struct learning_subject *subject)
+{
+    const int64_t second = 1000000000, most = PRG_LEDGER_DAYS * 24 * 3600;
+    int64_t since_ns, now_ns = subject->loop->wall_ns;
+    char now[PRG_CLOCK_TEXT];
+    if (!prg_clock_parse(subject->entry.gone, &since_ns) || since_ns > now_ns) {
+        subject->entry.gone = prg_arena_strdup(&subject->entry_arena, prg_clock_format(now_ns, now));
+        since_ns = now_ns;
+    }
+    int64_t waited = (now_ns - since_ns) / second;
+    if (waited >= most)
+        return true;
+    if (waited >= GONE_NOTED_SECONDS && begin_entry(subject))
+        return false;
+    int64_t next = waited < GONE_NOTED_SECONDS ? GONE_NOTED_SECONDS - waited : most - waited;
+    learning_enqueue(subject, (uint64_t)(next < GONE_LOOK_SECONDS ? next : GONE_LOOK_SECONDS) * 1000);
+    return false;
 }
 
 static const cJSON *ledger_object(const struct learning_subject *subject)
@@ -560,7 +593,9 @@ static bool begin_gone(struct learning_subject *subject)
     if (subject->entry.name && edge->waiting_deletions &&
         edge->waiting_deletions(subject->ns, subject->name, edge->ctx) > 0) {
         subject->failures = subject->conflicts = 0;
-        return false; // prg_learning_loop_delivered wakes it
+        if (!has_waited_enough(subject))
+            return false; // prg_learning_loop_delivered wakes it
+        edge->give_up_deletions(subject->ns, subject->name, edge->ctx);
     }
     if ((subject->entry.name || subject->recorded) && begin_clear(subject))
         return false;

@@ -215,6 +215,8 @@ static void let_go(struct prg_edge_link *link)
     link->is_current = false;
     prg_map_remove(&edge->links, link->node);
     prg_outbox_disconnect(edge->outbox, link->node);
+    if (!*link->node)
+        prg_outbox_drop_deletions(edge->outbox, link->node);
 }
 
 static void close_if_alone(struct prg_edge *edge);
@@ -348,7 +350,7 @@ static enum MHD_Result on_request(const struct prg_httpd_request *request, void 
         return answer(edge, request, PRG_EDGE_BAD_HANDSHAKE, status, why);
     if (!prg_handshake_is_node_name(node))
         return answer(edge, request, PRG_EDGE_UNKNOWN_NODE, MHD_HTTP_FORBIDDEN,
-                      "the header Node-Name must name the node: letters, digits, '-', '.' and '_'");
+                      "the header Node-Name may hold letters, digits, '-', '.' and '_' only, 253 at most");
     if (!is_listed(edge, node) || (edge->options.is_known && !edge->options.is_known(node, edge->options.ctx)))
         return answer(edge, request, PRG_EDGE_UNKNOWN_NODE, MHD_HTTP_FORBIDDEN, "this node is not known here");
     if (edge->is_closing || edge->open_count >= edge->options.max_connections)

@@ -7,6 +7,9 @@
 // read it. A node that connects again is told everything that it should know. Reports are kept until the driver has
 // stored them: a Local Controller never repeats one.
 //
+// A node without a name ("") is a node like any other, but nobody knows which it is: what it should forget is told to
+// it while it is there, and not kept for it.
+//
 // One thread. Callbacks but remark come from the loop, never from within a call of this header; they may call anything
 // here but prg_edge_free. Texts and trees in callbacks are borrowed for the call, reports until prg_edge_report_finish.
 #pragma once
@@ -70,7 +73,7 @@ struct prg_edge_stats {
 struct prg_edge_options {
     const char *address;      // NULL: "127.0.0.1"; IPv4 or IPv6, no name
     uint16_t port;            // 0: any that is free, see prg_edge_port
-    const char *const *nodes; // allow list: names, "*" at the end of one stands for any rest; NULL: every proper name
+    const char *const *nodes; // allow list: names, "*" at the end of one stands for any rest; NULL: all
     size_t node_count;
     bool (*is_known)(const char *node, void *ctx); // asked besides the list, at each handshake; NULL: all are
     size_t max_message_bytes;                      // of a report, 0: 1 MiB
@@ -120,6 +123,9 @@ void prg_edge_report_finish(struct prg_edge *edge, const struct prg_edge_report 
 bool prg_edge_is_connected(const struct prg_edge *edge, const char *node);
 // Deletions of this object that a node has not read yet. kind as in a report.
 size_t prg_edge_waiting_deletions(const struct prg_edge *edge, const char *kind, const char *ns, const char *name);
+// They are not waited for any longer: forgotten and logged. A node that comes back all the same is told when it
+// reports.
+void prg_edge_give_up_deletions(struct prg_edge *edge, const char *kind, const char *ns, const char *name);
 const struct prg_edge_stats *prg_edge_stats(const struct prg_edge *edge);
 // What is known about one object: [{node, connected, operation, state, held}], sorted by node. state: "held",
 // "waiting", "sent", "read" (by the node), "nothing to tell"; held: why. For people.

@@ -498,13 +498,13 @@ static void add_models(struct guard *g, const cJSON *messages)
     prg_json_each (message, messages) {
         cJSON *content = prg_json_get(message, "content");
         const char *node = prg_json_get_text(message, "node");
-        if (!*node || !is(prg_json_get_text(prg_json_get(message, "header"), "resourceKind"), KIND_MODEL))
+        if (!is(prg_json_get_text(prg_json_get(message, "header"), "resourceKind"), KIND_MODEL))
             continue;
         struct prg_guard_entry *entry = add(g->arena, g->answer, node, KIND_MODEL, content);
         struct verdict verdict = check_decodable(g->arena, &prg_schema_edge_model, content);
         entry->content = content;
         entry->held = verdict.why;
-        entry->is_for_people = verdict.is_for_people;
+        entry->is_for_people = verdict.is_for_people && *node;
     }
 }
 
@@ -550,7 +550,7 @@ static void add_job(struct guard *g, const cJSON *messages)
     cJSON *content = NULL;
     struct verdict verdict = job_content(g, &content);
     for (size_t i = 0; i < PRG_COUNT(nodes); i++) {
-        bool is_seen = !*nodes[i];
+        bool is_seen = !*nodes[i] && !is_asked(messages, KIND_JOB, "");
         for (size_t k = 0; k < i; k++)
             is_seen = is_seen || is(nodes[k], nodes[i]);
         if (is_seen)
@@ -564,7 +564,7 @@ static void add_job(struct guard *g, const cJSON *messages)
             continue;
         entry->content = content;
         entry->held = verdict.why;
-        entry->is_for_people = verdict.is_for_people;
+        entry->is_for_people = verdict.is_for_people && *nodes[i];
     }
 }
 
@@ -572,7 +572,7 @@ static void forget_everywhere(struct guard *g)
 {
     const char *const nodes[] = {g->dataset, g->train, g->eval, g->deploy};
     for (size_t i = 0; i < PRG_COUNT(nodes); i++) {
-        bool is_seen = !*nodes[i];
+        bool is_seen = false;
         for (size_t k = 0; k < i; k++)
             is_seen = is_seen || is(nodes[k], nodes[i]);
         if (!is_seen)
@@ -646,7 +646,7 @@ cJSON *prg_guard_held(struct prg_arena *arena, const struct prg_reader *store, c
     struct prg_guard_answer answer;
     prg_guard_job(arena, store, job, PRG_CHANGE_STORED, &answer);
     for (const struct prg_guard_entry *entry = answer.first; entry; entry = entry->next) {
-        if (!entry->held)
+        if (!entry->held || !*entry->node)
             continue;
         cJSON *held = prg_json_object(arena);
         prg_json_set_string(arena, held, "node", entry->node);

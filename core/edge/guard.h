@@ -12,7 +12,7 @@
 
 struct prg_guard_entry { // what one node should know of one object
     struct prg_guard_entry *next;
-    const char *node; // never ""
+    const char *node; // "": none is known yet; who connects without a name is told
     const char *kind; // as in headers: "incrementallearningjob", "dataset", "model"
     const char *ns, *name;
     cJSON *content; // NULL: nothing is to be sent now; the node may go on with what it was told before

@@ -88,7 +88,7 @@ const char *prg_handshake_node(struct MHD_Connection *connection)
 bool prg_handshake_is_node_name(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
-    return length > 0 && length <= 253 && !text[length];
+    return length <= 253 && !text[length];
 }
 
 enum MHD_Result prg_handshake_accept(struct MHD_Connection *connection, MHD_UpgradeHandler upgraded, void *ctx)

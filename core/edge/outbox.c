@@ -321,6 +321,32 @@ void prg_outbox_release(struct prg_outbox *outbox, const char *node, const char 
     item->sent_number = 0;
 }
 
+void prg_outbox_drop(struct prg_outbox *outbox, const char *node, const char *kind, const char *ns, const char *name)
+{
+    struct prg_outbox_item *item = (struct prg_outbox_item *)prg_outbox_find(outbox, node, kind, ns, name);
+    if (!item)
+        return;
+    struct prg_outbox_node *owner = item->node;
+    count(outbox, item, (size_t)-1);
+    drop_item(item);
+    drop_node_if_empty(outbox, owner);
+}
+
+void prg_outbox_drop_deletions(struct prg_outbox *outbox, const char *name)
+{
+    struct prg_outbox_node *node = prg_map_get(&outbox->nodes, name);
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; node && (entry = prg_map_next(&node->items, &i));) {
+        struct prg_outbox_item *item = entry->value;
+        if (!item->is_deletion)
+            continue;
+        count(outbox, item, (size_t)-1);
+        drop_item(item);
+    }
+    if (node)
+        drop_node_if_empty(outbox, node);
+}
+
 static void drop_released(struct prg_outbox *outbox, struct prg_outbox_node *node)
 {
     const struct prg_map_entry *entry;

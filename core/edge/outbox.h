@@ -69,6 +69,10 @@ void prg_outbox_hold(struct prg_outbox *outbox, const char *node, const char *ki
 void prg_outbox_release(struct prg_outbox *outbox, const char *node, const char *kind, const char *ns,
                         const char *name);
 
+// Nothing is known about item any more.
+void prg_outbox_drop(struct prg_outbox *outbox, const char *node, const char *kind, const char *ns, const char *name);
+void prg_outbox_drop_deletions(struct prg_outbox *outbox, const char *node);
+
 void prg_outbox_connect(struct prg_outbox *outbox, const char *node); // everything is to be told anew
 void prg_outbox_disconnect(struct prg_outbox *outbox, const char *node);
 // The next message for a connected node: what is sent is told by prg_outbox_sent. NULL: none now; ret_wait_ms is when

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "edge/guard.h"
 #include "edge/link.h"
 #include "learning/names.h"
@@ -92,6 +93,10 @@ static const char *prelude_of(struct prg_arena *arena, const struct prg_guard_en
 
 static void put(struct prg_edge *edge, struct prg_arena *arena, const struct prg_guard_entry *entry, bool is_final)
 {
+    if (!*entry->node && entry->is_deletion && !prg_edge_is_connected(edge, entry->node)) {
+        prg_outbox_drop(edge->outbox, entry->node, entry->kind, entry->ns, entry->name);
+        return;
+    }
     const char *text = entry->content ? prg_json_print_arena(arena, entry->content, PRG_JSON_ESCAPE_HTML) : NULL;
     const char *prelude = entry->is_gentle ? prelude_of(arena, entry) : NULL;
     struct prg_outbox_want want = {.kind = entry->kind,
@@ -283,8 +288,7 @@ void prg_edge_free_told(struct prg_edge *edge)
 static void count_deletion(const char *node, const struct prg_outbox_item *item, void *ctx)
 {
     size_t *count = ctx;
-    (void)node;
-    *count += item->is_deletion && !item->is_read;
+    *count += *node && item->is_deletion && !item->is_read;
 }
 
 size_t prg_edge_waiting_deletions(const struct prg_edge *edge, const char *kind, const char *ns, const char *name)
@@ -292,6 +296,26 @@ size_t prg_edge_waiting_deletions(const struct prg_edge *edge, const char *kind,
     size_t count = 0;
     prg_outbox_each(edge->outbox, header_of_kind(kind), ns, name, count_deletion, &count);
     return count;
+}
+
+static void find_deletion(const char *node, const struct prg_outbox_item *item, void *ctx)
+{
+    if (*node && item->is_deletion && !item->is_read)
+        prg_vec_push(ctx, prg_xstrdup(node));
+}
+
+void prg_edge_give_up_deletions(struct prg_edge *edge, const char *kind, const char *ns, const char *name)
+{
+    struct prg_vec nodes;
+    prg_vec_init(&nodes);
+    prg_outbox_each(edge->outbox, header_of_kind(kind), ns, name, find_deletion, &nodes);
+    for (size_t i = 0; i < nodes.count; i++) {
+        prg_log(PRG_LOG_WARNING, "edge node stayed away; it is not told any more that the object is gone", "node",
+                nodes.items[i], "kind", kind, "namespace", ns, "name", name, NULL);
+        prg_outbox_drop(edge->outbox, nodes.items[i], header_of_kind(kind), ns, name);
+        free(nodes.items[i]);
+    }
+    prg_vec_release(&nodes);
 }
 
 const struct prg_edge_stats *prg_edge_stats(const struct prg_edge *edge)

@@ -178,6 +178,13 @@ static size_t waiting_deletions(const char *ns, const char *name, void *ctx)
     return ((struct world *)ctx)->waiting_deletions;
 }
 
+static void give_up_deletions(const char *ns, const char *name, void *ctx)
+{
+    struct world *w = ctx;
+    prg_strbuf_printf(&w->told, "%s/%s given up; ", ns, name);
+    w->waiting_deletions = 0;
+}
+
 static void on_plan(const struct prg_reconcile_report *report, void *ctx)
 {
     struct world *w = ctx;
@@ -192,7 +199,7 @@ static void start(struct world *w)
 {
     struct prg_learning_loop_options options = {.workers = 4, .report = on_plan, .ctx = w};
     if (w->has_edge)
-        options.edge = (struct prg_learning_edge){tell_job, tell_dataset, waiting_deletions, w};
+        options.edge = (struct prg_learning_edge){tell_job, tell_dataset, waiting_deletions, give_up_deletions, w};
     w->loop = prg_learning_loop_new(w->store, w->planner, &options);
     prg_learning_loop_enqueue_all(w->loop, w->now_ms);
 }
@@ -735,6 +742,62 @@ static void the_ledger_outlives_the_job_until_its_nodes_know(void **state)
     assert_int_equal(prg_learning_loop_next_ms(w->loop, w->now_ms), -1);
 }
 
+// Over days, and starts of the controller.
+static void a_node_that_never_comes_back_is_given_up(void **state)
+{
+    struct world *w = *state;
+    uint64_t day = UINT64_C(24) * 3600 * 1000;
+    put_yaml(w, job_yaml(w, false));
+    start(w);
+    run(w);
+    delete_job(w);
+    w->waiting_deletions = 1;
+    changed(w, "sedna.io", "IncrementalLearningJob", "helmet");
+    run(w);
+    const cJSON *data = prg_json_get(stored(w, "", "ConfigMap", "perigee-edge-helmet"), "data");
+    assert_null(strstr(prg_json_get_text(data, "job"), "gone")); // it may still read it
+    w->now_ms += 61000;
+    run(w);
+    data = prg_json_get(stored(w, "", "ConfigMap", "perigee-edge-helmet"), "data");
+    assert_non_null(strstr(prg_json_get_text(data, "job"), "\"gone\":\"2026-06-01T00:00:00Z\""));
+    for (uint64_t n = 1; n <= PRG_LEDGER_DAYS; n++) {
+        w->now_ms = n * day - 1000;
+        if (n % 7 == 0)
+            kill_and_start(w);
+        run(w);
+        assert_non_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
+        assert_in_range(prg_learning_loop_next_ms(w->loop, w->now_ms), 1, 3600 * 1000);
+    }
+    prg_strbuf_clear(&w->told);
+    w->now_ms += 1000;
+    run(w);
+    assert_string_equal(w->told.text, "ns/helmet given up; ");
+    assert_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
+    assert_int_equal(prg_learning_loop_next_ms(w->loop, w->now_ms), -1);
+}
+
+// The same name made anew, or the very job seen again: what is kept says so.
+static void a_job_that_is_there_again_is_not_gone(void **state)
+{
+    struct world *w = *state;
+    put_yaml(w, job_yaml(w, false));
+    start(w);
+    run(w);
+    cJSON *job = prg_json_copy(&w->arena, job_of(w));
+    delete_job(w);
+    w->waiting_deletions = 1;
+    changed(w, "sedna.io", "IncrementalLearningJob", "helmet");
+    run(w);
+    w->now_ms += 61000;
+    run(w);
+    struct prg_error err = {0};
+    assert_ok(prg_store_mem_put(w->store, job, false, true, &err), &err);
+    changed(w, "sedna.io", "IncrementalLearningJob", "helmet");
+    run(w);
+    const cJSON *data = prg_json_get(stored(w, "", "ConfigMap", "perigee-edge-helmet"), "data");
+    assert_null(strstr(prg_json_get_text(data, "job"), "gone"));
+}
+
 static void a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes(void **state)
 {
     struct world *w = *state;
@@ -890,6 +953,8 @@ int main(void)
         TEST(samples_of_a_dataset_are_stored),
         TEST(a_report_that_the_policy_refuses_is_told_in_an_event),
         TEST(the_ledger_outlives_the_job_until_its_nodes_know),
+        TEST(a_node_that_never_comes_back_is_given_up),
+        TEST(a_job_that_is_there_again_is_not_gone),
         TEST(a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes),
         TEST(a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes),
         TEST(a_job_that_is_made_anew_is_first_deleted),

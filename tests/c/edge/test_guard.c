@@ -142,6 +142,24 @@ static void hot_update_leaves_the_folder_of_the_inference_worker_alone(void **st
     assert_string_equal(brief(f, &answer), "edge1 -job; edge2 -job; edge4 -job");
 }
 
+// Nobody saw on which node the evaluation ran: what that node would be told goes to the one without a name, and
+// nobody is to mend what is held back from it.
+static void what_is_meant_for_a_node_that_is_not_known_goes_to_the_one_without_a_name(void **state)
+{
+    struct learning_fixture *f = *state;
+    change(f, "{'metadata': {'annotations': {'sedna.io/Train': 'edge2'}}}");
+    SET_CONDITIONS(f, {"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL});
+    struct prg_guard_answer answer = ask(f, PRG_CHANGE_STORED);
+    assert_string_equal(brief(f, &answer), " +model served; edge1 job; edge2 -job;  +job");
+    answer = ask(f, PRG_CHANGE_DELETED);
+    assert_string_equal(brief(f, &answer), "edge1 -job; edge2 -job;  -job");
+    change(f, "{'spec': {'dataset': {'trainProb': 3}}}");
+    answer = ask(f, PRG_CHANGE_STORED);
+    assert_non_null(job_at(&answer, "")->held);
+    assert_false(job_at(&answer, "")->is_for_people);
+    assert_int_equal(prg_json_count(prg_guard_held(&f->arena, &f->store->reader, job_copy(f))), 0);
+}
+
 static void nobody_is_told_of_a_job_without_conditions_or_without_a_node(void **state)
 {
     struct learning_fixture *f = *state;
@@ -439,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GUARD_TEST(restart_every_node_but_the_datasets_forgets_the_job_when_its_part_is_done),
         GUARD_TEST(hot_update_leaves_the_folder_of_the_inference_worker_alone),
+        GUARD_TEST(what_is_meant_for_a_node_that_is_not_known_goes_to_the_one_without_a_name),
         GUARD_TEST(nobody_is_told_of_a_job_without_conditions_or_without_a_node),
         GUARD_TEST(a_state_waits_for_what_the_node_would_look_for),
         GUARD_TEST(what_a_local_controller_would_not_survive_is_held_back),

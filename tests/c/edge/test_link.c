@@ -253,7 +253,8 @@ static void handshakes_that_are_none_get_an_answer_that_says_why(void **state)
         {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name: n\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
          "Sec-WebSocket-Version: 13\r\n%sOrigin: http://elsewhere.example\r\n",
          403},
-        {"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n%s",
+        {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name: ../a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+         "Sec-WebSocket-Version: 13\r\n%s",
          403},
         {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name: a b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
          "Sec-WebSocket-Version: 13\r\n%s",
@@ -311,7 +312,8 @@ static void nodes_that_are_not_known_are_refused(void **state)
     static const struct {
         const char *node;
         unsigned status;
-    } cases[] = {{"edge1", 101}, {"edge-a", 101}, {"edge2", 403}, {"edge", 403}, {"edge-b", 403}};
+    } cases[] = {{"edge1", 101},  {"edge-a", 101}, {"edge2", 403}, {"edge", 403},
+                 {"edge-b", 403}, {NULL, 403},     {"", 403}};
     struct fixture *f = *state;
     struct prg_edge_options options = {.nodes = nodes, .node_count = 2, .is_known = only_lab};
     start(f, &options);
@@ -322,7 +324,7 @@ static void nodes_that_are_not_known_are_refused(void **state)
         assert_int_equal(client_status(&client), cases[i].status);
         client_close(&client);
     }
-    assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_UNKNOWN_NODE], 3);
+    assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_UNKNOWN_NODE], 5);
 }
 
 static void connections_above_the_limit_are_refused(void **state)
@@ -761,6 +763,46 @@ static void a_deletion_reaches_a_node_that_was_away(void **state)
     client_close(&client);
 }
 
+static void a_node_that_stays_away_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    struct client client;
+    start(f, NULL);
+    tell(f);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    assert_int_equal(prg_edge_waiting_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet"), 1);
+    prg_edge_give_up_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet");
+    assert_int_equal(prg_edge_waiting_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet"), 0);
+    client_open(&client, &f->loop, f->port, "edge1");
+    assert_string_equal(next(f, &client), "insert dataset photos");
+    struct frame *frame = prg_arena_new(&f->arena, struct frame);
+    assert_false(client_next(&client, frame, 100));
+    client_close(&client);
+}
+
+// As with the original: what would go to a node that is not known goes to whoever has no name.
+static void a_node_without_a_name_is_told_what_no_node_is_known_for(void **state)
+{
+    struct fixture *f = *state;
+    struct client client, other;
+    start(f, NULL);
+    tell(f);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_STORED);
+    assert_int_equal(prg_edge_stats(f->edge)->nodes, 1); // nothing is kept for one that is not there
+    client_open(&client, &f->loop, f->port, NULL);
+    struct frame *frame = prg_arena_new(&f->arena, struct frame);
+    assert_false(client_next(&client, frame, 100));
+    client_report(&client, "dataset", "photos", "{\"numberOfSamples\":7}");
+    await(f, "report  Dataset ns/photos {\"numberOfSamples\":7}");
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    assert_string_equal(next(f, &client), "delete incrementallearningjob helmet in TrainWaiting");
+    client_open(&other, &f->loop, f->port, ""); // its successor
+    assert_false(client_next(&other, frame, 100));
+    client_close(&client);
+    client_close(&other);
+}
+
 static void a_dataset_that_moves_is_deleted_from_its_old_node(void **state)
 {
     struct fixture *f = *state;
@@ -939,6 +981,8 @@ int main(void)
         LINK_TEST(a_newer_connection_of_a_node_takes_the_place_of_the_older_one),
         LINK_TEST(two_nodes_are_told_what_concerns_them),
         LINK_TEST(a_deletion_reaches_a_node_that_was_away),
+        LINK_TEST(a_node_that_stays_away_is_given_up),
+        LINK_TEST(a_node_without_a_name_is_told_what_no_node_is_known_for),
         LINK_TEST(a_dataset_that_moves_is_deleted_from_its_old_node),
         LINK_TEST(what_is_held_back_is_remarked_once),
         LINK_TEST(a_node_that_answers_no_ping_is_dropped),
