@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/meters.h"
 #include "edge/edge.h"
-#include "ops/ops.h"
 
 enum counter { // of the link to edge nodes, as prg_edge_stats has them
     CONNECTIONS,
@@ -24,7 +23,7 @@ enum counter { // of the link to edge nodes, as prg_edge_stats has them
 struct prg_operations {
     struct prg_metrics *metrics;
     struct prg_ops *ops;
-    bool (*is_ready)(void *ctx);
+    prg_ops_check_fn is_ready;
     void *ctx;
     const struct prg_learning_driver *learning;
     struct {
@@ -101,10 +100,7 @@ static void on_print(void *ctx)
 static bool check_store(char *why, size_t size, void *ctx)
 {
     const struct prg_operations *o = ctx;
-    if (o->is_ready(o->ctx))
-        return true;
-    snprintf(why, size, "not everything has been read yet");
-    return false;
+    return o->is_ready(why, size, o->ctx);
 }
 
 static bool check_edge(char *why, size_t size, void *ctx)
@@ -119,7 +115,7 @@ static bool check_edge(char *why, size_t size, void *ctx)
 
 // ---- beginning and ending ----
 
-int prg_operations_new(uv_loop_t *loop, const struct prg_run_options *options, bool (*is_ready)(void *ctx), void *ctx,
+int prg_operations_new(uv_loop_t *loop, const struct prg_run_options *options, prg_ops_check_fn is_ready, void *ctx,
                        struct prg_operations **ret, struct prg_error *err)
 {
     struct prg_operations *o = prg_xcalloc(1, sizeof(*o));

@@ -3,6 +3,7 @@
 #include "controller/process.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -221,9 +222,13 @@ size_t prg_process_open_count(const struct prg_process *p)
 
 // ---- life ----
 
-static bool is_read(void *ctx)
+static bool is_ready(char *why, size_t size, void *ctx)
 {
-    return ((const struct prg_process *)ctx)->is_started;
+    const struct prg_process *p = ctx;
+    if (p->is_read && !p->is_read(why, size, p->ctx))
+        return false;
+    snprintf(why, size, "the policies are not loaded yet");
+    return p->is_started;
 }
 
 int prg_process_open(struct prg_process *p, const struct prg_run_options *options, struct prg_error *err)
@@ -238,7 +243,7 @@ int prg_process_open(struct prg_process *p, const struct prg_run_options *option
     uv_signal_init(&p->loop, &p->sigterm);
     p->work.data = p->sigint.data = p->sigterm.data = p;
     if (!options->once)
-        rc = prg_operations_new(&p->loop, options, is_read, p, &p->operations, err);
+        rc = prg_operations_new(&p->loop, options, is_ready, p, &p->operations, err);
     if (rc != PRG_OK)
         prg_process_release(p);
     return rc;

@@ -45,7 +45,8 @@ struct prg_process {
     bool is_working, is_started, is_closed;
     uint64_t signalled_ms;        // 0: not yet
     void (*signalled)(void *ctx); // SIGINT or SIGTERM came, for the first time: the driver is to end the process
-    void *ctx;
+    prg_ops_check_fn is_read;     // the store was read and can be read on; NULL: as soon as it is loaded
+    void *ctx; // of both
 };
 
 uint64_t prg_process_now_ms(void);

@@ -309,6 +309,11 @@ static void end(struct run *run)
     prg_timer_start(run->timers, &run->drain, 0, on_drain, run);
 }
 
+static bool is_read(char *why, size_t size, void *ctx)
+{
+    return prg_kube_store_is_read(((const struct run *)ctx)->store, why, size);
+}
+
 static void on_signalled(void *ctx)
 {
     end(ctx);
@@ -443,6 +448,7 @@ int prg_run_kube(const struct prg_run_options *options, struct prg_error *err)
         make_identity(&run);
         find_self(&run);
         run.process.signalled = on_signalled;
+        run.process.is_read = is_read;
         run.process.ctx = &run;
         rc = connect_all(&run, err);
         if (rc == PRG_OK) {

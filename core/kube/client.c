@@ -22,15 +22,17 @@
 #define WRITE_DEADLINE_MS 30000
 #define FIGHT_COUNT 5 // fields taken over so often within FIGHT_MS: somebody takes them back each time
 #define FIGHT_MS (10 * 60 * 1000)
-#define MAX_APPLIED 200000 // objects whose last apply is remembered
+#define MAX_REMEMBERED 200000
 
 // What was applied last to an object, so that the same need not be sent again.
 struct applied {
+    struct applied *newer, *older; // by use
     uint64_t digest;
     int64_t generation;
     uint64_t uid_hash;
     unsigned forced; // in the window that began at forced_ms
     uint64_t forced_ms;
+    char name[]; // in the map
 };
 
 struct prg_write {
@@ -69,6 +71,7 @@ struct prg_client {
     size_t count;
     uint64_t requests;
     struct prg_map applied; // "group/kind/ns/name" -> struct applied
+    struct applied *newest, *oldest;
 };
 
 // ---- comparing ----
@@ -192,28 +195,67 @@ static const char *applied_name(struct prg_arena *arena, const struct prg_key *k
     return prg_arena_printf(arena, "%s/%s/%s/%s", key->group, key->kind, key->ns, key->name);
 }
 
-static struct applied *find_applied(struct prg_write *w)
+static void unlink_applied(struct prg_client *client, struct applied *applied)
 {
-    return prg_map_get(&w->client->applied, applied_name(&w->arena, &w->key));
+    *(applied->newer ? &applied->newer->older : &client->newest) = applied->older;
+    *(applied->older ? &applied->older->newer : &client->oldest) = applied->newer;
 }
 
-static void forget_applied(struct prg_client *client)
+static void link_applied(struct prg_client *client, struct applied *applied)
 {
-    const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&client->applied, &i));)
-        free(entry->value);
-    prg_map_clear(&client->applied);
+    applied->newer = NULL;
+    applied->older = client->newest;
+    *(client->newest ? &client->newest->newer : &client->oldest) = applied;
+    client->newest = applied;
+}
+
+static struct applied *find_applied(struct prg_write *w)
+{
+    struct prg_client *client = w->client;
+    struct applied *applied = prg_map_get(&client->applied, applied_name(&w->arena, &w->key));
+    if (applied && applied != client->newest) {
+        unlink_applied(client, applied);
+        link_applied(client, applied);
+    }
+    return applied;
+}
+
+static void drop_applied(struct prg_client *client, struct applied *applied)
+{
+    if (!applied)
+        return;
+    prg_map_remove(&client->applied, applied->name);
+    unlink_applied(client, applied);
+    free(applied);
+}
+
+static void drop_all_applied(struct prg_client *client)
+{
+    while (client->oldest)
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): dropping moves oldest on
+        drop_applied(client, client->oldest);
+}
+
+void prg_client_forget(struct prg_client *client, const struct prg_key *key)
+{
+    prg_auto_arena arena = {0};
+    if (client->applied.count)
+        drop_applied(client, prg_map_get(&client->applied, applied_name(&arena, key)));
 }
 
 static struct applied *ensure_applied(struct prg_write *w)
 {
     struct applied *applied = find_applied(w);
+    struct prg_client *client = w->client;
     if (applied)
         return applied;
-    if (w->client->applied.count >= MAX_APPLIED)
-        forget_applied(w->client); // costs requests, never correctness
-    applied = prg_xcalloc(1, sizeof(*applied));
-    prg_map_put(&w->client->applied, applied_name(&w->arena, &w->key), applied);
+    if (client->applied.count >= client->options.max_remembered)
+        drop_applied(client, client->oldest); // costs a request, never correctness
+    const char *name = applied_name(&w->arena, &w->key);
+    applied = prg_xcalloc(1, sizeof(*applied) + strlen(name) + 1);
+    memcpy(applied->name, name, strlen(name) + 1);
+    prg_map_put(&client->applied, name, applied);
+    link_applied(client, applied);
     return applied;
 }
 
@@ -698,8 +740,8 @@ static void keep_revision(struct prg_write *w, const cJSON *stored)
         prg_json_remove(metadata, "annotations");
 }
 
-struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
-                                          uint32_t marks, prg_write_fn fn, void *ctx)
+struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, uint32_t marks,
+                                   prg_write_fn fn, void *ctx)
 {
     struct prg_write *w = write_new(client, PRG_WRITE_APPLY, fn, ctx);
     if (!set_intent(w, intent))
@@ -712,12 +754,6 @@ struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON
         return decide(w, PRG_WRITE_UNCHANGED, PRG_RETRY_SOON);
     keep_revision(w, stored);
     return ask(w);
-}
-
-struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, prg_write_fn fn,
-                                   void *ctx)
-{
-    return prg_client_apply_marked(client, intent, stored, 0, fn, ctx);
 }
 
 struct prg_write *prg_client_create(struct prg_client *client, const cJSON *intent, prg_write_fn fn, void *ctx)
@@ -788,7 +824,7 @@ struct prg_write *prg_client_delete(struct prg_client *client, const char *api_v
         if (version && *version)
             prg_json_set_string(arena, conditions, "resourceVersion", version);
     }
-    free(prg_map_remove(&client->applied, applied_name(arena, &w->key)));
+    prg_client_forget(client, &w->key);
     return ask(w);
 }
 
@@ -801,12 +837,6 @@ void prg_client_cancel(struct prg_client *client, const void *ctx)
     }
 }
 
-void prg_write_cancel(struct prg_write *write)
-{
-    if (write)
-        write_free(write);
-}
-
 struct prg_client *prg_client_new(struct prg_transport *transport, struct prg_timers *timers,
                                   struct prg_discovery *discovery, const struct prg_client_options *options)
 {
@@ -816,7 +846,10 @@ struct prg_client *prg_client_new(struct prg_transport *transport, struct prg_ti
     client->discovery = discovery;
     if (options)
         client->options = *options;
-    client->manager = prg_xstrdup(options && options->manager ? options->manager : PRG_MANAGER);
+    if (!client->options.max_remembered)
+        client->options.max_remembered = MAX_REMEMBERED;
+    client->options.manager = client->manager =
+        prg_xstrdup(options && options->manager ? options->manager : PRG_MANAGER);
     prg_map_init(&client->applied);
     return client;
 }
@@ -828,7 +861,7 @@ void prg_client_free(struct prg_client *client)
     while (client->writes)
         // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): freeing takes a write out of the list
         write_free(client->writes);
-    forget_applied(client);
+    drop_all_applied(client);
     prg_map_release(&client->applied);
     free(client->manager);
     free(client);
@@ -849,7 +882,7 @@ void prg_client_halt(struct prg_client *client)
             .result = PRG_WRITE_FAILED, .err = &w->err, .retry = PRG_RETRY_SOON, .is_unknown = was_sent};
         tell(w, &outcome);
     }
-    forget_applied(client); // another replica writes meanwhile
+    drop_all_applied(client); // another replica writes meanwhile
 }
 
 size_t prg_client_open(const struct prg_client *client)

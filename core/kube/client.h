@@ -20,7 +20,8 @@ struct prg_client_options {
     void *ctx;
     // True: the field (".spec.replicas") is somebody else's and is left to them. NULL: prg_client_is_foreign.
     bool (*is_foreign)(const char *field, const char *manager);
-    bool is_strict; // unknown and duplicate fields are refused by the server
+    size_t max_remembered; // objects whose last apply is remembered, so that the same is not sent again; 0: 200,000
+    bool is_strict;        // unknown and duplicate fields are refused by the server
 };
 
 // All are borrowed but the texts of options.
@@ -33,12 +34,10 @@ size_t prg_client_open(const struct prg_client *client);
 uint64_t prg_client_requests(const struct prg_client *client);
 
 // intent: apiVersion, kind, metadata and what shall be; status is left out. stored: the object as the cache has it, or
-// NULL. Both are only read during the call.
-struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, prg_write_fn fn,
-                                   void *ctx);
-// The same, with the marks of stored (adopt.h): fields are taken over or given up first where they say so.
-struct prg_write *prg_client_apply_marked(struct prg_client *client, const cJSON *intent, const cJSON *stored,
-                                          uint32_t marks, prg_write_fn fn, void *ctx);
+// NULL. Both are only read during the call. marks: of stored (adopt.h): fields are taken over or given up first where
+// they say so.
+struct prg_write *prg_client_apply(struct prg_client *client, const cJSON *intent, const cJSON *stored, uint32_t marks,
+                                   prg_write_fn fn, void *ctx);
 // One of this name that is there already is PRG_WRITE_UNCHANGED, whatever it holds.
 struct prg_write *prg_client_create(struct prg_client *client, const cJSON *intent, prg_write_fn fn, void *ctx);
 // Changes the object by a JSON merge patch. Refused with PRG_CONFLICT when it changed since, or is another.
@@ -51,9 +50,8 @@ struct prg_write *prg_client_set_status(struct prg_client *client, const cJSON *
 // Deletes the object only while it has this uid (and resourceVersion, unless NULL). Absent is PRG_WRITE_UNCHANGED.
 struct prg_write *prg_client_delete(struct prg_client *client, const char *api_version, const struct prg_key *key,
                                     const char *uid, const char *version, prg_write_fn fn, void *ctx);
-// The callback does not come. Not after it.
-void prg_write_cancel(struct prg_write *write);
-void prg_client_cancel(struct prg_client *client, const void *ctx); // those asked for with ctx
+void prg_client_cancel(struct prg_client *client, const void *ctx); // the callbacks of writes with ctx do not come
+void prg_client_forget(struct prg_client *client, const struct prg_key *key); // the object is gone
 
 // The rule for fields: replica counts, and what `kubectl rollout restart` writes.
 bool prg_client_is_foreign(const char *field, const char *manager);

@@ -837,7 +837,7 @@ struct prg_http *prg_http_new(uv_loop_t *loop, struct prg_timers *timers, const 
     http->config = config;
     if (options)
         http->options = *options;
-    http->user_agent =
+    http->options.user_agent = http->user_agent =
         prg_xstrdup(options && options->user_agent ? options->user_agent : "perigee (libcurl; kubernetes client)");
     if (http->options.rate == 0)
         http->options.rate = 20;

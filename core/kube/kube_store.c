@@ -2,6 +2,7 @@
 // kube_store.c: cache, reflectors, client and recorder as one store.
 #include "kube/kube_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ static void apply(struct prg_kube_store *s, const cJSON *intent, prg_write_fn fn
     uint32_t marks = object ? prg_object_marks(object) : 0;
     if (!is_controlled_alike(intent, stored))
         marks &= ~(uint32_t)PRG_MARK_OLD_MANAGER;
-    prg_client_apply_marked(s->client, intent, stored, marks, fn, ctx);
+    prg_client_apply(s->client, intent, stored, marks, fn, ctx);
 }
 
 static void kube_start(struct prg_store *store, const struct prg_write_request *request, prg_write_fn fn, void *ctx)
@@ -159,10 +160,11 @@ static void on_change(enum prg_object_change change, const struct prg_object *ol
                       void *ctx)
 {
     struct prg_kube_store *s = ((struct watch *)ctx)->store;
-    const struct prg_object *about = object ? object : old;
+    struct prg_key key = prg_object_key(object ? object : old);
+    if (change == PRG_OBJECT_REMOVED)
+        prg_client_forget(s->client, &key);
     if (change == PRG_OBJECT_SAME || !s->has_told_sync || !s->options.changed)
         return;
-    struct prg_key key = prg_object_key(about);
     s->options.changed(&key, s->options.ctx);
 }
 
@@ -272,9 +274,21 @@ void prg_kube_store_start(struct prg_kube_store *s)
         prg_reflector_start(((struct watch *)s->watches.items[i])->reflector);
 }
 
-bool prg_kube_store_is_synced(const struct prg_kube_store *s)
+bool prg_kube_store_is_read(const struct prg_kube_store *s, char *why, size_t size)
 {
-    return s->is_started && s->synced == s->watches.count;
+    if (!s->is_started) {
+        snprintf(why, size, "reading has not begun");
+        return false;
+    }
+    for (size_t i = 0; i < s->watches.count; i++) {
+        const struct watch *watch = s->watches.items[i];
+        bool is_denied = prg_reflector_health(watch->reflector) == PRG_REFLECTOR_DENIED && !watch->may_be_denied;
+        if (!is_denied && watch->is_counted)
+            continue;
+        snprintf(why, size, is_denied ? "not allowed to list or watch %s" : "%s has not been read yet", watch->path);
+        return false;
+    }
+    return true;
 }
 
 void prg_kube_store_halt(struct prg_kube_store *s)
@@ -346,6 +360,8 @@ struct prg_kube_store *prg_kube_store_new(struct prg_transport *transport, struc
     s->namespaces = prg_xcalloc(options->namespace_count + 1, sizeof(*s->namespaces));
     for (size_t i = 0; i < options->namespace_count; i++)
         s->namespaces[i] = prg_xstrdup(options->namespaces[i]);
+    s->options.namespaces = (const char *const *)s->namespaces;
+    s->options.instance = NULL; // the recorder has a copy
     prg_vec_init(&s->watches);
     s->objects = prg_objects_new(0);
     s->metadata = prg_objects_new(1 << 20);

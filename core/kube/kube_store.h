@@ -42,10 +42,11 @@ struct prg_kube_store_options {    // texts are copied
 struct prg_kube_store *prg_kube_store_new(struct prg_transport *transport, struct prg_timers *timers,
                                           const struct prg_kube_store_options *options);
 struct prg_store *prg_kube_store_base(struct prg_kube_store *store);
-// Before or after the start. A watch that is added later counts for is_synced, but synced does not come again.
+// Before or after the start. A watch that is added later counts for is_read, but synced does not come again.
 void prg_kube_store_watch(struct prg_kube_store *store, const struct prg_kube_watch *watch);
 void prg_kube_store_start(struct prg_kube_store *store);
-bool prg_kube_store_is_synced(const struct prg_kube_store *store);
+// Everything was read once, and we are still let in to read on. Else why tells what is missing, in at most size bytes.
+bool prg_kube_store_is_read(const struct prg_kube_store *store, char *why, size_t size);
 // Ends every write under way with a failure: the lease is lost.
 void prg_kube_store_halt(struct prg_kube_store *store);
 // Drops trees beyond the limit: between two turns, when no tree is in use.

@@ -328,9 +328,9 @@ int prg_lease_new(struct prg_transport *transport, struct prg_timers *timers, co
     l->timers = timers;
     l->options = o;
     l->handler = *handler;
-    l->ns = prg_xstrdup(o.ns);
-    l->name = prg_xstrdup(o.name);
-    l->identity = prg_xstrdup(o.identity);
+    l->options.ns = l->ns = prg_xstrdup(o.ns);
+    l->options.name = l->name = prg_xstrdup(o.name);
+    l->options.identity = l->identity = prg_xstrdup(o.identity);
     l->told_holder = prg_xstrdup("");
     set_text(&l->record.holder, "");
     set_text(&l->record.acquired, "");

@@ -337,8 +337,8 @@ struct prg_recorder *prg_recorder_new(struct prg_transport *transport, struct pr
     r->transport = transport;
     r->timers = timers;
     r->options = *options;
-    r->component = prg_xstrdup(options->component ? options->component : "perigee");
-    r->instance = prg_xstrdup(options->instance ? options->instance : r->component);
+    r->options.component = r->component = prg_xstrdup(options->component ? options->component : "perigee");
+    r->options.instance = r->instance = prg_xstrdup(options->instance ? options->instance : r->component);
     prg_map_init(&r->similar.map);
     prg_map_init(&r->events.map);
     prg_map_init(&r->buckets.map);

@@ -725,8 +725,8 @@ struct prg_reflector *prg_reflector_new(struct prg_transport *transport, struct 
     r->timers = timers;
     r->kind = kind;
     r->options = *options;
-    r->path = prg_xstrdup(options->path);
-    r->selector = options->selector ? prg_xstrdup(options->selector) : NULL;
+    r->options.path = r->path = prg_xstrdup(options->path);
+    r->options.selector = r->selector = options->selector ? prg_xstrdup(options->selector) : NULL;
     r->options.scope.ns = r->ns = options->scope.ns ? prg_xstrdup(options->scope.ns) : NULL;
     r->options.scope.name = r->name = options->scope.name ? prg_xstrdup(options->scope.name) : NULL;
     r->handler = *handler;

@@ -673,6 +673,7 @@ int prg_snapshot_open(const struct prg_kube_choice *choice, const struct prg_sna
     s->store.reader.trouble = snapshot_trouble;
     prg_arena_init(&s->arena);
     s->options = *options;
+    s->options.user_agent = NULL; // http has a copy
     if (options->bulk_ns)
         s->options.bulk_ns = prg_arena_strdup(&s->arena, *options->bulk_ns ? options->bulk_ns : s->config.ns);
     pthread_mutex_init(&s->lock, NULL);

@@ -135,8 +135,7 @@ static void do_apply(struct driver *driver, int64_t id, const cJSON *command)
 {
     const cJSON *stored = prg_json_get(command, "stored");
     uint32_t marks = stored ? prg_adopt_mark(stored, "perigee") : 0;
-    prg_client_apply_marked(driver->client, prg_json_get(command, "intent"), stored, marks, on_written,
-                            asked_new(driver, id));
+    prg_client_apply(driver->client, prg_json_get(command, "intent"), stored, marks, on_written, asked_new(driver, id));
 }
 
 static void do_status(struct driver *driver, int64_t id, const cJSON *command)

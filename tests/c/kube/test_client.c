@@ -47,7 +47,7 @@ static bool may_write(void *ctx)
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct prg_client_options options = {.may_write = may_write, .ctx = f};
+    struct prg_client_options options = {.may_write = may_write, .ctx = f, .max_remembered = 2};
     script_init(&f->script);
     f->timers = prg_timers_new_manual(1000, 0);
     f->discovery = prg_discovery_new(&f->script.transport, f->timers);
@@ -88,7 +88,7 @@ static void on_written(const struct prg_write_outcome *outcome, void *ctx)
 static void apply(struct fixture *f, const cJSON *intent, const cJSON *stored)
 {
     memset(&f->outcome, 0, sizeof(f->outcome));
-    prg_client_apply(f->client, intent, stored, on_written, &f->outcome);
+    prg_client_apply(f->client, intent, stored, 0, on_written, &f->outcome);
     assert_int_equal(f->outcome.count, 0); // never from within
 }
 
@@ -284,6 +284,41 @@ static void an_intent_in_place_is_not_sent_again(void **state)
     script_answer(&f->script, expect_patch(f, NULL), 200, answer_as(f, "14", 4));
 }
 
+// Applies an object of this name as the cache shows it. True: it was sent.
+static bool is_sent(struct fixture *f, const char *name)
+{
+    cJSON *intent = json_of(&f->arena, DEPLOYMENT), *stored = prg_json_copy(&f->arena, stored_as(f, "9", 1));
+    prg_json_set_string(&f->arena, prg_json_get(intent, "metadata"), "name", name);
+    prg_json_set_string(&f->arena, prg_json_get(stored, "metadata"), "name", name);
+    apply(f, intent, stored);
+    prg_timers_advance(f->timers, 0);
+    if (f->outcome.count)
+        return false;
+    const char *path = prg_arena_printf(&f->arena, "/apis/apps/v1/namespaces/n/deployments/%s", name);
+    script_answer(&f->script, script_expect(&f->script, "PATCH", path, NULL), 200,
+                  prg_json_print_arena(&f->arena, stored, PRG_JSON_COMPACT));
+    return true;
+}
+
+static void the_applies_remembered_are_those_used_last(void **state)
+{
+    struct fixture *f = *state;
+    const struct prg_key gone = {"apps", "Deployment", "n", "a"};
+    apply(f, json_of(&f->arena, DEPLOYMENT), NULL);
+    answer_discovery(f);
+    script_answer(&f->script, expect_patch(f, NULL), 201, answer_as(f, "5", 1));
+    assert_true(is_sent(f, "a"));
+    assert_true(is_sent(f, "b")); // "d" is forgotten: there is room for two
+    assert_false(is_sent(f, "a"));
+    assert_true(is_sent(f, "c")); // for "b"
+    assert_false(is_sent(f, "a"));
+    assert_false(is_sent(f, "c"));
+    assert_true(is_sent(f, "b"));
+    prg_client_forget(f->client, &gone);
+    assert_true(is_sent(f, "a"));
+    assert_false(is_sent(f, "b")); // there was room
+}
+
 static void a_field_of_ours_is_taken_over_and_that_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -430,10 +465,10 @@ static void a_halt_ends_all_writes_at_once(void **state)
 {
     struct fixture *f = *state;
     struct outcome first = {0}, second = {0};
-    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &first);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, 0, on_written, &first);
     answer_discovery(f);
     expect_patch(f, NULL);
-    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &second);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, 0, on_written, &second);
     prg_client_halt(f->client);
     assert_int_equal(first.count, 1);
     assert_true(first.is_unknown);
@@ -447,9 +482,8 @@ static void a_halt_ends_all_writes_at_once(void **state)
 static void a_write_may_be_cancelled(void **state)
 {
     struct fixture *f = *state;
-    struct prg_write *write =
-        prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &f->outcome);
-    prg_write_cancel(write);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, 0, on_written, &f->outcome);
+    prg_client_cancel(f->client, &f->outcome);
     answer_discovery(f);
     assert_int_equal(f->outcome.count, 0);
     script_expect_none(&f->script);
@@ -646,8 +680,7 @@ static void a_patch_is_tied_to_what_was_read_and_not_sent_when_it_changes_nothin
 static void begin_marked(struct fixture *f)
 {
     memset(&f->outcome, 0, sizeof(f->outcome));
-    prg_client_apply_marked(f->client, json_of(&f->arena, DEPLOYMENT), json_of(&f->arena, STORED), 1, on_written,
-                            &f->outcome);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), json_of(&f->arena, STORED), 1, on_written, &f->outcome);
     answer_discovery(f);
 }
 
@@ -714,7 +747,7 @@ static void writes_are_cancelled_by_who_asked(void **state)
 {
     struct fixture *f = *state;
     struct outcome other = {0};
-    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, on_written, &f->outcome);
+    prg_client_apply(f->client, json_of(&f->arena, DEPLOYMENT), NULL, 0, on_written, &f->outcome);
     prg_client_create(f->client, json_of(&f->arena, DEPLOYMENT), on_written, &other);
     prg_client_cancel(f->client, &f->outcome);
     assert_int_equal(prg_client_open(f->client), 1);
@@ -807,6 +840,7 @@ int main(void)
         TEST(an_apply_sends_the_intent_as_ours),
         TEST(what_the_server_sets_is_not_applied),
         TEST(an_intent_in_place_is_not_sent_again),
+        TEST(the_applies_remembered_are_those_used_last),
         TEST(a_field_of_ours_is_taken_over_and_that_is_told),
         TEST(a_field_of_others_is_left_to_them),
         TEST(a_fight_over_a_field_is_given_up),

@@ -140,7 +140,9 @@ static void what_the_server_has_is_read_and_told_from_then_on(void **state)
     open_store(f, NULL, 0);
     prg_kube_store_watch(f->kube, &widgets);
     prg_kube_store_start(f->kube);
-    assert_false(prg_kube_store_is_synced(f->kube));
+    char why[200];
+    assert_false(prg_kube_store_is_read(f->kube, why, sizeof(why)));
+    assert_string_equal(why, "/apis/example.com/v1/widgets has not been read yet");
     send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
     assert_int_equal(f->synced, 1);
     assert_string_equal(f->log.text ? f->log.text : "", ""); // the first reading is told as a whole
@@ -155,10 +157,13 @@ static void what_the_server_has_is_read_and_told_from_then_on(void **state)
 
 static void only_some_namespaces_are_read_and_what_lies_outside_may_be_denied(void **state)
 {
-    static const char *const namespaces[] = {"a", "b"};
+    char first[] = "a", second[] = "b"; // copied
+    const char *namespaces[] = {first, second};
     struct fixture *f = *state;
     struct prg_kube_watch outside = {.group = "example.com", .version = "v1", .kind = "Frame", .plural = "frames"};
     open_store(f, namespaces, 2);
+    first[0] = second[0] = '?';
+    namespaces[0] = namespaces[1] = NULL;
     prg_kube_store_watch(f->kube, &widgets);
     prg_kube_store_watch(f->kube, &outside);
     prg_kube_store_start(f->kube);
@@ -198,6 +203,29 @@ static void what_one_selector_loses_the_other_keeps(void **state)
     assert_string_equal(f->log.text, "changed example.com/Widget a/x;");
 }
 
+static void who_is_not_let_in_is_told_what_it_lacks(void **state)
+{
+    static const char denied[] = "{'kind':'Status','reason':'Forbidden','message':'no','code':403}";
+    struct fixture *f = *state;
+    char why[200];
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &widgets);
+    assert_false(prg_kube_store_is_read(f->kube, why, sizeof(why)));
+    assert_string_equal(why, "reading has not begun");
+    prg_kube_store_start(f->kube);
+    send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
+    assert_true(prg_kube_store_is_read(f->kube, why, sizeof(why)));
+    script_answer(&f->script, open_call(f, "/apis/example.com/v1/widgets"), 200, "");    // the watch ends
+    for (int i = 0; i < 100 && prg_kube_store_is_read(f->kube, why, sizeof(why)); i++) { // and leave is gone meanwhile
+        if (script_open(&f->script))
+            script_answer(&f->script, open_call(f, "/apis/example.com/v1/widgets"), 403, denied);
+        else
+            prg_timers_advance(f->timers, 1000);
+    }
+    assert_false(prg_kube_store_is_read(f->kube, why, sizeof(why)));
+    assert_string_equal(why, "not allowed to list or watch /apis/example.com/v1/widgets");
+}
+
 static void metadata_alone_stands_in_for_what_is_not_kept_whole(void **state)
 {
     struct fixture *f = *state;
@@ -217,11 +245,17 @@ static void metadata_alone_stands_in_for_what_is_not_kept_whole(void **state)
                   ADDED("{'apiVersion':'meta.k8s.io/v1','kind':'PartialObjectMetadata','metadata':{'name':'other',"
                         "'namespace':'k','resourceVersion':'2'}}"),
               "5");
+    struct prg_reader_question settings = {"", "ConfigMap", "k", "settings", NULL, NULL};
+    struct prg_reader_state before;
+    assert_true(prg_reader_state(&f->store->reader, &settings, &before));
     send_list(f, "/api/v1/namespaces/k/configmaps",
               ADDED("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'k',"
                     "'resourceVersion':'1'},'data':{'a':'b'}}"),
               "5");
     const struct prg_reader *reader = &f->store->reader;
+    struct prg_reader_state after;
+    assert_true(prg_reader_state(reader, &settings, &after));
+    assert_true(memcmp(&before, &after, sizeof(before)) != 0); // the same version, but more of it
     assert_non_null(prg_json_get(prg_reader_get(reader, "", "ConfigMap", "k", "settings"), "data"));
     const cJSON *other = prg_reader_get(reader, "", "ConfigMap", "k", "other");
     assert_string_equal(prg_json_get_text(other, "kind"), "ConfigMap");
@@ -237,7 +271,8 @@ static void a_kind_that_is_missing_is_taken_up_when_it_is_installed(void **state
     prg_kube_store_start(f->kube);
     while (!f->synced)
         script_answer(&f->script, open_call(f, "/apis/example.com/v1/widgets"), 404, missing);
-    assert_true(prg_kube_store_is_synced(f->kube));
+    char why[200] = "";
+    assert_true(prg_kube_store_is_read(f->kube, why, sizeof(why)));
     for (int i = 0; i < 100 && !script_open(&f->script); i++)
         prg_timers_advance(f->timers, 1000);
     send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
@@ -299,6 +334,59 @@ static void an_event_is_about_what_is_there(void **state)
     assert_int_equal(counts.events_waiting, 1);
 }
 
+// ---- states ----
+
+static bool is_changed(struct fixture *f, const struct prg_reader_question *question, struct prg_reader_state *state)
+{
+    struct prg_reader_state now;
+    assert_true(prg_reader_state(&f->store->reader, question, &now));
+    bool is_other = memcmp(&now, state, sizeof(now)) != 0;
+    *state = now;
+    return is_other;
+}
+
+#define LABELLED(verb, name, version, value)                                                                           \
+    "{'type':'" verb "','object':{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'" name             \
+    "','namespace':'a','uid':'u-" name "','resourceVersion':'" version "','labels':{'of':'" value "'}}}}\n"
+
+static void a_state_changes_with_the_answer_and_with_nothing_else(void **state)
+{
+    static const char path[] = "/apis/example.com/v1/widgets";
+    struct fixture *f = *state;
+    const char *labels[] = {"of", NULL};
+    struct prg_kube_watch watch = widgets;
+    struct prg_reader_question one = {"example.com", "Widget", "a", "x", NULL, NULL},
+                               list = {"example.com", "Widget", "a", NULL, NULL, NULL},
+                               elsewhere = {"example.com", "Widget", "b", NULL, NULL, NULL},
+                               all = {"example.com", "Widget", NULL, NULL, NULL, NULL},
+                               ours = {"example.com", "Widget", "a", NULL, "of", "me"};
+    struct prg_reader_state s_one = {0}, s_list = {0}, s_elsewhere = {0}, s_all = {0}, s_ours = {0};
+    watch.labels = labels;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &watch);
+    prg_kube_store_start(f->kube);
+    assert_false(is_changed(f, &one, &s_one));
+    send_list(f, path, LABELLED("ADDED", "x", "3", "me") LABELLED("ADDED", "y", "4", "you"), "5");
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &list, &s_list) && is_changed(f, &all, &s_all));
+    assert_true(is_changed(f, &ours, &s_ours));
+    assert_false(is_changed(f, &elsewhere, &s_elsewhere));
+    struct prg_call *call = open_call(f, path);
+    script_data(call, LABELLED("MODIFIED", "y", "6", "you"), 0);
+    assert_true(is_changed(f, &list, &s_list) && is_changed(f, &all, &s_all));
+    assert_false(is_changed(f, &one, &s_one) || is_changed(f, &elsewhere, &s_elsewhere) ||
+                 is_changed(f, &ours, &s_ours));
+    script_data(call, LABELLED("MODIFIED", "y", "7", "me"), 0);
+    assert_true(is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, LABELLED("DELETED", "y", "8", "me"), 0);
+    assert_true(is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, LABELLED("DELETED", "x", "9", "me"), 0);
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, ADDED(WIDGET("a", "x", "odd-9")), 0);
+    assert_false(prg_reader_state(&f->store->reader, &one, &s_one) ||
+                 prg_reader_state(&f->store->reader, &list, &s_list));
+    assert_true(prg_reader_state(&f->store->reader, &elsewhere, &s_elsewhere));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -307,10 +395,12 @@ int main(void)
         TEST(what_the_server_has_is_read_and_told_from_then_on),
         TEST(only_some_namespaces_are_read_and_what_lies_outside_may_be_denied),
         TEST(what_one_selector_loses_the_other_keeps),
+        TEST(who_is_not_let_in_is_told_what_it_lacks),
         TEST(metadata_alone_stands_in_for_what_is_not_kept_whole),
         TEST(a_kind_that_is_missing_is_taken_up_when_it_is_installed),
         TEST(writes_go_to_the_server_and_call_back),
         TEST(an_event_is_about_what_is_there),
+        TEST(a_state_changes_with_the_answer_and_with_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,7 +221,7 @@ static void an_object_is_applied(void **state)
         client,
         json_of(&f->arena,
                 "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'c','namespace':'n'},'data':{'a':'b'}}"),
-        NULL, on_written, f);
+        NULL, 0, on_written, f);
     while (!f->is_written) {
         if (prg_timers_next_ms(f->timers) == 0)
             prg_timers_advance(f->timers, 0);
