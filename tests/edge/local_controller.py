@@ -105,6 +105,7 @@ class Socket:
             self.fill()
         head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         self.status = int(head.split()[1])
+        self.answer = {k.lower(): v for k, v in (line.split(": ", 1) for line in head.decode().split("\r\n")[1:])}
         if self.status != 101:
             raise ConnectionError(f"bad handshake: {self.status}")
         self.socket.settimeout(None)
