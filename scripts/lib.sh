@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# lib.sh: what the scripts share; sourced at the top of the tree. The two lists are the only place that names Debian packages.
+# lib.sh: what the scripts share; sourced at the top of the tree. The three lists are the only place that names Debian packages.
 
 # To build and run perigee. lua5.4 runs the scripts of the build that put the shipped policies into the binary.
 BUILD_PACKAGES=(
@@ -8,9 +8,14 @@ BUILD_PACKAGES=(
   liblua5.4-dev lua5.4 libyaml-dev libcjson-dev libcurl4-openssl-dev libuv1-dev libpcre2-dev libedit-dev libzstd-dev
   libmicrohttpd-dev libwslay-dev libssl-dev
 )
-# To test it, besides.
+# To run the binary elsewhere, as deploy/Containerfile does.
 # shellcheck disable=SC2034 # used by those who source this file
-TEST_PACKAGES=(libcmocka-dev libssl-dev openssl lua-busted lua-check clang-format clang-tidy python3 python3-yaml zstd git)
+RUN_PACKAGES=(
+  liblua5.4-0 libyaml-0-2 libcjson1 libcurl4 libuv1 libpcre2-8-0 libedit2 libzstd1 libmicrohttpd12 libwslay1 libssl3
+)
+# To test it, besides.
+# shellcheck disable=SC2034
+TEST_PACKAGES=(libcmocka-dev openssl lua-busted lua-check clang-format clang-tidy python3 python3-yaml zstd git)
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/ without a cluster: what its kustomizations name is there, and its definitions are as their generator writes them."""
+"""deploy/ without a cluster: what its kustomizations name is there, its definitions are as their generator writes them, and
+its image has what the program needs."""
 import os
+import re
 import subprocess
 import sys
 import unittest
 
 import yaml
 
-from support import ROOT
+from support import PERIGEE, ROOT, read_file
 
 DEPLOY = os.path.join(ROOT, "deploy")
 
@@ -85,6 +87,30 @@ class Deploy(unittest.TestCase):
             for rule in d.get("rules", []):
                 for part in ("apiGroups", "resources", "verbs"):
                     self.assertNotIn("*", rule[part], rule)
+
+    def test_the_image_holds_the_libraries_that_the_program_is_linked_with(self):
+        lists = subprocess.run(["bash", "-ec", '. scripts/lib.sh; printf "%s\\n" "${RUN_PACKAGES[@]}"'], cwd=ROOT, capture_output=True, text=True)
+        packages = set(lists.stdout.split()) | {"libc6"}
+        needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(["readelf", "-d", PERIGEE], capture_output=True, text=True).stdout)
+        places = dict(re.findall(r"(\S+) => (\S+)", subprocess.run(["ldd", PERIGEE], capture_output=True, text=True).stdout))
+        self.assertIn("libcurl.so.4", needed)
+        needed = [n for n in needed if not re.match(r"lib([alt]|ub)san\.", n)]  # of a test build
+        files = [place for n in needed for place in (places[n], os.path.realpath(places[n]), "/usr" + places[n])]
+        found = subprocess.run(["dpkg-query", "-S", *files], capture_output=True, text=True).stdout
+        owners = {os.path.basename(line.split(": ")[1]): line.split(":")[0] for line in found.splitlines()}
+        for library in needed:
+            owner = owners.get(library) or owners.get(os.path.basename(os.path.realpath(places[library])))
+            self.assertIn(owner, packages, f"{library} is of {owner}, which RUN_PACKAGES in scripts/lib.sh lacks")
+
+    def test_the_image_is_built_from_files_that_are_there_and_has_the_name_that_the_deployment_asks_for(self):
+        text = read_file(DEPLOY, "Containerfile")
+        for source in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M):
+            for name in source.split():
+                self.assertTrue(os.path.exists(os.path.join(ROOT, name)), name)
+        image = documents(os.path.join(DEPLOY, "controller", "kustomization.yaml"))[0]["images"][0]
+        self.assertIn(f"-t {image['newName']}:{image['newTag']} ", text)
+        version = re.search(r"project\(perigee VERSION (\S+)", read_file(ROOT, "CMakeLists.txt")).group(1)
+        self.assertEqual(image["newTag"], version)
 
 
 if __name__ == "__main__":
