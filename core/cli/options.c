@@ -96,8 +96,6 @@ void prg_options_release(struct prg_cli_options *options)
     prg_vec_release(&options->with);
     prg_vec_release(&options->without);
     prg_vec_release(&options->namespaces);
-    prg_vec_release(&options->with);
-    prg_vec_release(&options->without);
 }
 
 void prg_command_help(const struct prg_command *command)
