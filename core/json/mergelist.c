@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "json/number.h"
-#include "json/pointer.h"
 
 #define SMALL 16 // tables of up to this many keys are searched from front to back
 
@@ -32,17 +31,6 @@ const struct prg_schema_field *prg_mergelist_entry(const struct prg_schema_field
     return buffer;
 }
 
-static void print_step(struct prg_strbuf *pointer, const struct prg_step *at)
-{
-    if (!at)
-        return;
-    print_step(pointer, at->up);
-    if (at->key)
-        prg_pointer_push(pointer, at->key);
-    else
-        prg_pointer_push_index(pointer, at->index);
-}
-
 int prg_mergelist_fail(struct prg_error *err, const struct prg_step *at, const char *format, ...)
 {
     char text[PRG_ERROR_TEXT];
@@ -51,8 +39,13 @@ int prg_mergelist_fail(struct prg_error *err, const struct prg_step *at, const c
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     prg_auto_strbuf pointer = PRG_STRBUF_INIT;
-    print_step(&pointer, at);
+    prg_pointer_push_steps(&pointer, at);
     return prg_fail(err, PRG_INVALID, "%s%s%s", pointer.text, pointer.length ? ": " : "", text);
+}
+
+static bool is_same_type(const cJSON *a, const cJSON *b)
+{
+    return (a->type & 0xff) == (b->type & 0xff) || (prg_json_is_bool(a) && prg_json_is_bool(b));
 }
 
 int prg_mergelist_kind(struct prg_error *err, const struct prg_step *at, const cJSON *a, const cJSON *b,
@@ -66,7 +59,7 @@ int prg_mergelist_kind(struct prg_error *err, const struct prg_step *at, const c
             if (prg_json_is_array(item) || prg_json_is_null(item))
                 return prg_mergelist_fail(err, at, "a merged list cannot hold %s",
                                           prg_json_is_null(item) ? "null" : "lists");
-            if (strcmp(prg_json_type_name(item), prg_json_type_name(first)) != 0)
+            if (!is_same_type(item, first))
                 return prg_mergelist_fail(err, at, "the entries of a merged list must be of one type, not %s and %s",
                                           prg_json_type_name(first), prg_json_type_name(item));
         }

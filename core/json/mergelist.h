@@ -2,6 +2,7 @@
 // mergelist.h: what applying and creating a strategic merge patch have in common: the types of members and entries, the
 // place at hand for errors, and tables that find list entries by their merge key. Private to core/json.
 #pragma once
+#include "json/pointer.h"
 #include "json/schema.h"
 
 #define PRG_DIRECTIVE "$patch"
@@ -23,11 +24,6 @@ static inline bool prg_mergelist_is_merged(const struct prg_schema_field *field)
 }
 
 // ---- the place at hand ----
-struct prg_step {
-    const struct prg_step *up;
-    const char *key; // NULL: a list entry, see index
-    size_t index;
-};
 // Fails PRG_INVALID with the JSON pointer of the place in front.
 int prg_mergelist_fail(struct prg_error *err, const struct prg_step *at, const char *format, ...) PRG_PRINTF(3, 4);
 

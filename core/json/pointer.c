@@ -99,6 +99,17 @@ void prg_pointer_push_index(struct prg_strbuf *pointer, size_t index)
     prg_strbuf_add(pointer, digits + at, sizeof(digits) - at);
 }
 
+void prg_pointer_push_steps(struct prg_strbuf *pointer, const struct prg_step *at)
+{
+    if (!at)
+        return;
+    prg_pointer_push_steps(pointer, at->up);
+    if (at->key)
+        prg_pointer_push(pointer, at->key);
+    else
+        prg_pointer_push_index(pointer, at->index);
+}
+
 bool prg_pointer_is_valid(const char *pointer)
 {
     if (*pointer && *pointer != '/')

@@ -15,7 +15,11 @@ static const struct prg_schema_field *find_own(const struct prg_schema *schema, 
     size_t low = 0, high = schema->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, schema->fields[middle].name);
+        const char *other = schema->fields[middle].name;
+        // Most comparisons end at the first byte; strcmp is called for the last one or two.
+        int order = (unsigned char)name[0] - (unsigned char)other[0];
+        if (order == 0)
+            order = strcmp(name, other);
         if (order == 0)
             return &schema->fields[middle];
         if (order < 0)
@@ -87,13 +91,6 @@ const struct prg_schema *prg_schema_of_kind(const char *api_group, const char *k
 }
 
 // ---- the check ----
-// The way to a node. Its pointer is only written when there is something to tell.
-struct place {
-    const struct place *up;
-    const char *key; // NULL: index
-    size_t index;
-};
-
 struct check {
     prg_schema_report_fn report;
     void *ctx;
@@ -161,33 +158,22 @@ static bool kind_accepts(enum prg_schema_kind kind, const cJSON *node)
     return true;
 }
 
-static void write_pointer(struct prg_strbuf *out, const struct place *place)
-{
-    if (!place)
-        return;
-    write_pointer(out, place->up);
-    if (place->key)
-        prg_pointer_push(out, place->key);
-    else
-        prg_pointer_push_index(out, place->index);
-}
-
-static void tell(struct check *check, struct prg_schema_finding *finding, const struct place *place)
+static void tell(struct check *check, struct prg_schema_finding *finding, const struct prg_step *place)
 {
     prg_auto_strbuf pointer = PRG_STRBUF_INIT;
-    write_pointer(&pointer, place);
+    prg_pointer_push_steps(&pointer, place);
     finding->pointer = pointer.text;
     check->report(finding, check->ctx);
 }
 
 static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node,
-                         const struct place *place);
+                         const struct prg_step *place);
 static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node,
-                           const struct place *place);
+                           const struct prg_step *place);
 
 // field describes node itself, or with as_element the elements of the list or map that node is in.
 static void check_value(struct check *check, const struct prg_schema_field *field, bool as_element, const cJSON *node,
-                        const struct place *place)
+                        const struct prg_step *place)
 {
     enum prg_schema_kind kind = as_element ? field->element : field->kind;
     if (prg_json_is_null(node))
@@ -204,9 +190,9 @@ static void check_value(struct check *check, const struct prg_schema_field *fiel
 }
 
 static void check_elements(struct check *check, const struct prg_schema_field *field, const cJSON *node,
-                           const struct place *place)
+                           const struct prg_step *place)
 {
-    struct place inner = {.up = place};
+    struct prg_step inner = {.up = place};
     const cJSON *item;
     prg_json_each (item, node) {
         inner.key = field->kind == PRG_KIND_MAP ? item->string : NULL;
@@ -216,9 +202,9 @@ static void check_elements(struct check *check, const struct prg_schema_field *f
 }
 
 static void check_object(struct check *check, const struct prg_schema *schema, const cJSON *node,
-                         const struct place *place)
+                         const struct prg_step *place)
 {
-    struct place inner = {.up = place};
+    struct prg_step inner = {.up = place};
     const cJSON *member;
     prg_json_each (member, node) {
         const struct prg_schema_field *field = prg_schema_find(schema, member->string);

@@ -16,6 +16,7 @@
 struct merger {
     struct prg_arena *arena;  // of the result
     struct prg_arena scratch; // of lists while they are merged
+    bool shares;              // what of an input is not changed is not copied either
     struct prg_error *err;
 };
 
@@ -25,9 +26,29 @@ struct value {
     bool is_new;
 };
 
+// A node of an input with everything below it.
+static cJSON *take(struct merger *m, const cJSON *node)
+{
+    return m->shares ? prg_json_reference(m->arena, node) : prg_json_copy(m->arena, node);
+}
+
+// One of its scalars, or a container whose children are added one by one.
+static cJSON *take_one(struct merger *m, const cJSON *node)
+{
+    return m->shares ? prg_json_clone_empty(m->arena, node) : prg_json_copy_empty(m->arena, node);
+}
+
+static void add(struct merger *m, cJSON *object, const char *key, cJSON *value)
+{
+    if (m->shares)
+        prg_json_add_shared(object, key, value);
+    else
+        prg_json_add(m->arena, object, key, value);
+}
+
 static cJSON *finish(struct merger *m, struct value value)
 {
-    return value.is_new ? (cJSON *)value.node : prg_json_copy(m->arena, value.node);
+    return value.is_new ? (cJSON *)value.node : take(m, value.node);
 }
 
 // ---- objects ----
@@ -54,24 +75,39 @@ static bool has_patch_directive(const cJSON *node, const char *value)
            strcmp(directive->valuestring, value) == 0;
 }
 
+// Whether copy_cleaned would leave something out.
+static bool needs_cleaning(const cJSON *node, bool keep_nulls)
+{
+    const cJSON *item;
+    bool is_object = prg_json_is_object(node);
+    prg_json_each (item, node) {
+        if (is_object && ((item->string[0] == '$' && strcmp(item->string, PRG_DIRECTIVE) == 0) ||
+                          (!keep_nulls && prg_json_is_null(item))))
+            return true;
+        if (item->child && needs_cleaning(item, keep_nulls))
+            return true;
+    }
+    return false;
+}
+
 // A copy for a place where nothing was to be merged with: objects that carry $patch are left out at any depth, and
 // unless keep_nulls members that are null; NULL when node is such an object itself. Source: removeDirectives,
 // discardNullValuesFromPatch.
 static cJSON *copy_cleaned(struct merger *m, const cJSON *node, bool keep_nulls)
 {
     if (!prg_json_is_object(node) && !prg_json_is_array(node))
-        return prg_json_copy(m->arena, node);
+        return take_one(m, node);
     const cJSON *directive = prg_json_get(node, PRG_DIRECTIVE);
     if (directive && (keep_nulls || !prg_json_is_null(directive)))
         return NULL;
-    cJSON *copy = prg_json_copy_empty(m->arena, node);
+    cJSON *copy = take_one(m, node);
     const cJSON *item;
     prg_json_each (item, node) {
         bool is_member = prg_json_is_object(node);
         bool is_dropped = is_member && !keep_nulls && prg_json_is_null(item);
         cJSON *value = is_dropped ? NULL : copy_cleaned(m, item, keep_nulls);
         if (value && is_member)
-            prg_json_add(m->arena, copy, item->string, value);
+            add(m, copy, item->string, value);
         else if (value)
             prg_json_append(copy, value);
     }
@@ -162,7 +198,7 @@ static int apply_change(struct merger *m, const struct prg_schema_field *field, 
     else if (prg_json_is_array(original) && prg_json_is_array(change))
         rc = merge_list(m, field, at, original, change, is_deletion, &merged);
     else if (!is_deletion)
-        merged = copy_cleaned(m, change, false);
+        merged = m->shares && !needs_cleaning(change, false) ? take(m, change) : copy_cleaned(m, change, false);
     else
         return PRG_OK;
     if (rc == PRG_OK)
@@ -195,7 +231,7 @@ static int merge_member(struct merger *m, const struct prg_schema_field *type, c
             rc = apply_change(m, field, &at, deletion, true, &value);
     }
     if (rc == PRG_OK && value.node)
-        prg_json_add(m->arena, merged, key, finish(m, value));
+        add(m, merged, key, finish(m, value));
     return rc;
 }
 
@@ -203,12 +239,12 @@ static int merge_member(struct merger *m, const struct prg_schema_field *type, c
 static int apply_directive(struct merger *m, const struct prg_step *at, const cJSON *patch, cJSON **ret)
 {
     if (has_patch_directive(patch, "replace")) {
-        *ret = prg_json_copy(m->arena, patch);
+        *ret = m->shares ? prg_json_clone(m->arena, patch) : prg_json_copy(m->arena, patch);
         prg_json_remove(*ret, PRG_DIRECTIVE);
         return PRG_OK;
     }
     if (has_patch_directive(patch, "delete")) {
-        *ret = prg_json_copy_empty(m->arena, patch);
+        *ret = take_one(m, patch);
         return PRG_OK;
     }
     return prg_mergelist_fail(m->err, at, "unknown " PRG_DIRECTIVE " directive; an object knows replace and delete");
@@ -223,7 +259,7 @@ static int merge_object(struct merger *m, const struct prg_schema_field *type, c
     int rc = read_changes(m, at, &changes);
     if (rc != PRG_OK)
         return rc;
-    cJSON *merged = prg_json_copy_empty(m->arena, original);
+    cJSON *merged = take_one(m, original);
     prg_json_index_members(&changes.by_key, patch);
     const cJSON *member;
     for (member = original->child; member && rc == PRG_OK; member = member->next)
@@ -395,7 +431,7 @@ static void arrange_in_place(struct list *list, const struct prg_key_table *orde
 
 static cJSON *list_print(struct list *list, const cJSON *like)
 {
-    cJSON *array = prg_json_copy_empty(list->m->arena, like);
+    cJSON *array = take_one(list->m, like);
     for (size_t i = 0; i < list->count; i++)
         prg_json_append(array, finish(list->m, list->entries[i].value));
     return array;
@@ -564,7 +600,7 @@ static int merge_list(struct merger *m, const struct prg_schema_field *field, co
 {
     bool is_merged = prg_mergelist_is_merged(field);
     if (!is_merged && !is_deletion) {
-        *ret = prg_json_copy(m->arena, patch);
+        *ret = take(m, patch);
         return PRG_OK;
     }
     struct list list;
@@ -670,13 +706,13 @@ static int merge_in_order(struct merger *m, const struct prg_schema_field *field
     return PRG_OK;
 }
 
-int prg_strategic_apply(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *original,
-                        const cJSON *patch, cJSON **ret, struct prg_error *err)
+static int merge(struct prg_arena *arena, bool shares, const struct prg_schema *schema, const cJSON *original,
+                 const cJSON *patch, cJSON **ret, struct prg_error *err)
 {
     if ((original && !prg_json_is_object(original)) || !prg_json_is_object(patch))
         return prg_fail(err, PRG_INVALID, "a strategic merge patch and what it changes are objects, not %s and %s",
                         prg_json_type_name(patch), prg_json_type_name(original));
-    struct merger m = {.arena = arena, .err = err};
+    struct merger m = {.arena = arena, .shares = shares, .err = err};
     prg_arena_init(&m.scratch);
     struct prg_schema_field root = {.kind = PRG_KIND_OBJECT, .type = schema};
     cJSON *merged = NULL;
@@ -685,4 +721,16 @@ int prg_strategic_apply(struct prg_arena *arena, const struct prg_schema *schema
     if (rc == PRG_OK)
         *ret = merged;
     return rc;
+}
+
+int prg_strategic_apply(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *original,
+                        const cJSON *patch, cJSON **ret, struct prg_error *err)
+{
+    return merge(arena, false, schema, original, patch, ret, err);
+}
+
+int prg_strategic_build(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *original,
+                        const cJSON *patch, cJSON **ret, struct prg_error *err)
+{
+    return merge(arena, true, schema, original, patch, ret, err);
 }

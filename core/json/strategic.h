@@ -12,6 +12,11 @@
 // malformed directives.
 int prg_strategic_apply(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *original,
                         const cJSON *patch, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+// The same, but nothing is copied that the result can share with the inputs: texts, keys and whole subtrees. For inputs
+// that were made for this and are given up with it: both must live as long as the result, and a change of the result
+// may show in them.
+int prg_strategic_build(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *original,
+                        const cJSON *patch, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 
 // Returns the two-way patch that leads from `from` to `to`, as CreateTwoWayMergePatch does; {} when they are equal.
 // NULL stands for an empty object on either side.

@@ -17,15 +17,13 @@
 #include "json/number.h"
 
 #define TYPE_MASK 0xff
-#define ORIGIN_SHIFT 24
-#define ORIGIN_MASK (0x7f << ORIGIN_SHIFT)
 
 // ---- making ----
 
 static cJSON *make(struct prg_arena *arena, int type)
 {
-    cJSON *node = prg_arena_new(arena, cJSON);
-    node->type = type;
+    cJSON *node = prg_arena_alloc(arena, sizeof(*node));
+    *node = (cJSON){.type = type};
     return node;
 }
 
@@ -142,16 +140,23 @@ static void link_last(cJSON *parent, cJSON *value)
     parent->child->prev = value;
 }
 
-cJSON *prg_json_copy_empty(struct prg_arena *arena, const cJSON *node)
+// node without its place among others, its children and its identity; texts are shared.
+static cJSON *copy_head(struct prg_arena *arena, const cJSON *node)
 {
-    if (!node)
-        return NULL;
     cJSON *copy = prg_arena_alloc(arena, sizeof(*copy));
     *copy = *node;
     copy->next = copy->prev = copy->child = NULL;
     copy->string = NULL;
     if (!prg_json_is_string(node))
         copy->valueint = 0;
+    return copy;
+}
+
+cJSON *prg_json_copy_empty(struct prg_arena *arena, const cJSON *node)
+{
+    if (!node)
+        return NULL;
+    cJSON *copy = copy_head(arena, node);
     if (node->valuestring) {
         size_t length = prg_json_is_string(node) ? (size_t)node->valueint : strlen(node->valuestring);
         copy->valuestring = prg_arena_strndup(arena, node->valuestring, length);
@@ -172,14 +177,31 @@ cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
     return copy;
 }
 
+cJSON *prg_json_clone(struct prg_arena *arena, const cJSON *node)
+{
+    if (!node)
+        return NULL;
+    cJSON *copy = copy_head(arena, node);
+    const cJSON *item;
+    prg_json_each (item, node) {
+        cJSON *value = prg_json_clone(arena, item);
+        value->string = item->string;
+        link_last(copy, value);
+    }
+    return copy;
+}
+
+cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *node)
+{
+    return node ? copy_head(arena, node) : NULL;
+}
+
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node)
 {
-    cJSON *head = prg_json_null(arena);
     if (!node)
-        return head;
-    *head = *node;
-    head->next = head->prev = NULL;
-    head->string = NULL;
+        return prg_json_null(arena);
+    cJSON *head = copy_head(arena, node);
+    head->child = node->child;
     return head;
 }
 
@@ -209,6 +231,13 @@ void prg_json_add(struct prg_arena *arena, cJSON *object, const char *key, cJSON
 {
     prg_require(prg_json_is_object(object));
     value->string = prg_arena_strdup(arena, key);
+    link_last(object, value);
+}
+
+void prg_json_add_shared(cJSON *object, const char *key, cJSON *value)
+{
+    prg_require(prg_json_is_object(object));
+    value->string = (char *)key; // never written to
     link_last(object, value);
 }
 
@@ -401,6 +430,15 @@ bool prg_json_int64(const cJSON *node, int64_t *ret)
 {
     if (!prg_json_is_number(node))
         return false;
+    // Nearly all are a few digits and nothing else.
+    const char *at = node->valuestring + (*node->valuestring == '-');
+    int64_t value = 0;
+    for (int count = 0; *at >= '0' && *at <= '9' && count < 18; count++)
+        value = value * 10 + (*at++ - '0');
+    if (!*at) {
+        *ret = *node->valuestring == '-' ? -value : value;
+        return true;
+    }
     struct prg_number number = prg_number_read(node->valuestring);
     return prg_number_int64(&number, ret);
 }
@@ -501,11 +539,4 @@ void prg_json_tag(cJSON *node, unsigned origin)
     cJSON *item;
     prg_json_each (item, node)
         prg_json_tag(item, origin);
-}
-
-void prg_json_tag_one(cJSON *node, unsigned origin)
-{
-    prg_require(origin <= 0x7f);
-    if (node)
-        node->type = (node->type & ~ORIGIN_MASK) | (int)(origin << ORIGIN_SHIFT);
 }

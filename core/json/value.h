@@ -36,8 +36,12 @@ cJSON *prg_json_copy(struct prg_arena *arena,
 cJSON *prg_json_copy_empty(struct prg_arena *arena,
                            const cJSON *container); // an object or array without its children, else as above
 
-// A second head for a tree that stays where it is, to be a member or item elsewhere; null for NULL. The children are
-// shared: neither side may change them while the other is in use.
+// A deep copy that shares the texts and keys of node, which nobody ever writes to: for trees of one arena, or where
+// node lives longer than the copy.
+cJSON *prg_json_clone(struct prg_arena *arena, const cJSON *node);
+cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *container);
+// A second head for a tree that stays where it is, to be a member or item elsewhere; null for NULL. Texts and children
+// are shared: neither side may change the children while the other is in use.
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node);
 
 // A number that no other tree of this process has or had, given to root, an object or array, when it is first asked
@@ -50,6 +54,8 @@ uint32_t prg_json_identity(const cJSON *root);
 void prg_json_set(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);
 // Appends object[key] = value without looking for key: for callers who know that it is not there yet.
 void prg_json_add(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);
+// The same, with a key that is shared: a literal, or a text that lives as long as object.
+void prg_json_add_shared(cJSON *object, const char *key, cJSON *value);
 void prg_json_set_string(struct prg_arena *arena, cJSON *object, const char *key,
                          const char *text); // NULL text: does nothing
 void prg_json_set_int(struct prg_arena *arena, cJSON *object, const char *key, int64_t value);
@@ -130,8 +136,13 @@ static inline unsigned prg_json_origin(const cJSON *node)
 {
     return node ? (unsigned)node->type >> 24 : 0;
 }
-void prg_json_tag(cJSON *node, unsigned origin);     // this node and everything below it; origin 0..127
-void prg_json_tag_one(cJSON *node, unsigned origin); // this node only
+void prg_json_tag(cJSON *node, unsigned origin);                  // this node and everything below it; origin 0..127
+static inline void prg_json_tag_one(cJSON *node, unsigned origin) // this node only
+{
+    prg_require(origin <= 0x7f);
+    if (node)
+        node->type = (node->type & 0xffffff) | (int)(origin << 24);
+}
 
 // ---- text ----
 struct prg_json_limits {

@@ -12,12 +12,14 @@
 // Members that KServe put beside the fields of a container or of a pod spec.
 static const char *const model_fields[] = {"confidential",   "modelFormat", "protocolVersion", "runtime",
                                            "runtimeVersion", "storage",     "storageUri",      NULL};
+// Containers among them: they are not merged.
 static const char *const predictor_fields[] = {"annotations",
                                                "autoScaling",
                                                "batcher",
                                                "canaryTrafficPercent",
                                                "confidential",
                                                "containerConcurrency",
+                                               "containers",
                                                "deploymentStrategy",
                                                "huggingface",
                                                "labels",
@@ -71,21 +73,6 @@ static bool is_one_of(const char *name, const char *const *names)
         if (strcmp(name, *names) == 0)
             return true;
     return false;
-}
-
-// The members of object that are (or are not) in names. The values are shared with object: read only.
-static const cJSON *members(struct prg_arena *arena, const cJSON *object, const char *const *names, bool is_keeping)
-{
-    const cJSON *member;
-    if (!prg_json_is_object(object))
-        return object;
-    cJSON *view = prg_json_object(arena);
-    prg_json_each (member, object) {
-        if (is_one_of(member->string, names) != is_keeping)
-            continue;
-        prg_json_add(arena, view, member->string, prg_json_reference(arena, member));
-    }
-    return view;
 }
 
 void prg_podspec_tag(cJSON *node, enum prg_origin origin)
@@ -282,12 +269,18 @@ static int merge_env(struct prg_arena *arena, const struct prg_merge_options *op
 
 // ---- containers ----
 
-static int normal_sides(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *runtime,
-                        const cJSON *service, cJSON **ret_runtime, cJSON **ret_service, struct prg_error *err)
+struct side {
+    const cJSON *given;
+    struct prg_typed_form form;
+    cJSON *normal;
+};
+
+static int normal_sides(struct prg_arena *arena, const struct prg_schema *schema, struct side *runtime,
+                        struct side *service, struct prg_error *err)
 {
-    if (prg_typed_normal(arena, schema, runtime, ret_runtime, err) != PRG_OK)
+    if (prg_typed_make(arena, schema, runtime->given, &runtime->form, &runtime->normal, err) != PRG_OK)
         return prg_wrap(err, "runtime");
-    if (prg_typed_normal(arena, schema, service, ret_service, err) != PRG_OK)
+    if (prg_typed_make(arena, schema, service->given, &service->form, &service->normal, err) != PRG_OK)
         return prg_wrap(err, "service");
     return PRG_OK;
 }
@@ -297,23 +290,22 @@ static int apply(struct prg_arena *arena, const struct prg_schema *schema, const
                  cJSON **ret, struct prg_error *err)
 {
     cJSON *ignored;
-    int rc = prg_strategic_apply(arena, schema, base, patch, ret, err);
+    int rc = prg_strategic_build(arena, schema, base, patch, ret, err);
     if (rc == PRG_OK)
         return PRG_OK;
-    bool is_patch = prg_strategic_apply(arena, schema, patch, patch, &ignored, NULL) != PRG_OK;
+    bool is_patch = prg_strategic_build(arena, schema, patch, patch, &ignored, NULL) != PRG_OK;
     return prg_wrap(err, "%s", is_patch ? "service" : "runtime");
 }
 
 int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime,
                                 const cJSON *service, cJSON **ret, struct prg_error *err)
 {
-    cJSON *base, *patch, *merged;
-    int rc = normal_sides(arena, &prg_schema_container, runtime, members(arena, service, model_fields, false), &base,
-                          &patch, err);
+    struct side from = {runtime, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = true}, NULL};
+    struct side to = {service, {.origin = PRG_ORIGIN_SERVICE, .shares_texts = true, .without = model_fields}, NULL};
+    int rc = normal_sides(arena, &prg_schema_container, &from, &to, err);
     if (rc != PRG_OK)
         return rc;
-    prg_podspec_tag(base, PRG_ORIGIN_RUNTIME);
-    prg_podspec_tag(patch, PRG_ORIGIN_SERVICE);
+    cJSON *base = from.normal, *patch = to.normal, *merged;
     if (prg_json_text_length(prg_json_get(patch, "name")) == 0) // an empty name would win: Go always writes it
         prg_json_remove(patch, "name");
     cJSON *base_args = prg_json_remove(base, "args"), *patch_args = prg_json_remove(patch, "args");
@@ -337,23 +329,30 @@ int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_
 int prg_podspec_merge(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime_spec,
                       const cJSON *service_spec, cJSON **ret, struct prg_error *err)
 {
+    static const char *const containers_only[] = {"containers", NULL};
     bool has_all = prg_mended(options->compat, PRG_COMPAT_runtime_pod_fields);
-    const cJSON *runtime = has_all ? members(arena, runtime_spec, runtime_fields, false)
-                                   : members(arena, runtime_spec, copied_runtime_fields, true);
-    cJSON *base, *patch, *merged;
-    int rc = normal_sides(arena, &prg_schema_pod_spec, runtime, members(arena, service_spec, predictor_fields, false),
-                          &base, &patch, err);
+    struct side from = {runtime_spec, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = true}, NULL};
+    struct side to = {
+        service_spec, {.origin = PRG_ORIGIN_PREDICTOR, .shares_texts = true, .without = predictor_fields}, NULL};
+    struct side rest = {
+        service_spec, {.origin = PRG_ORIGIN_SERVICE, .shares_texts = true, .only = containers_only}, NULL};
+    if (has_all)
+        from.form.without = runtime_fields;
+    else
+        from.form.only = copied_runtime_fields;
+    int rc = normal_sides(arena, &prg_schema_pod_spec, &from, &to, err);
+    if (rc == PRG_OK && prg_json_get(service_spec, "containers") &&
+        prg_typed_make(arena, &prg_schema_pod_spec, rest.given, &rest.form, &rest.normal, err) != PRG_OK)
+        rc = prg_wrap(err, "service");
     if (rc != PRG_OK)
         return rc;
-    cJSON *containers = prg_json_remove(patch, "containers");
-    prg_podspec_tag(base, PRG_ORIGIN_RUNTIME);
-    prg_podspec_tag(patch, PRG_ORIGIN_PREDICTOR);
-    prg_podspec_tag(containers, PRG_ORIGIN_SERVICE);
+    cJSON *base = from.normal, *patch = to.normal, *merged;
     if (prg_mended(options->compat, PRG_COMPAT_replace_exclusive))
         replace_in_pod_spec(base, patch);
     rc = apply(arena, &prg_schema_pod_spec, base, patch, &merged, err);
     if (rc != PRG_OK)
         return rc;
+    cJSON *containers = prg_json_remove(rest.normal, "containers");
     if (containers)
         prg_json_set(arena, merged, "containers", containers);
     *ret = merged;

@@ -13,7 +13,7 @@
 
 struct walk {
     struct prg_arena *arena;
-    struct prg_strbuf pointer; // of the node at hand, below the root
+    const struct prg_typed_form *form;
     struct prg_error *err;
 };
 
@@ -44,21 +44,63 @@ static const char *expected_name(enum prg_schema_kind kind)
     return "a value";
 }
 
-static int wrong_type(struct walk *w, enum prg_schema_kind kind, const cJSON *node)
+// Fills the error with the pointer of the place in front. Always NULL, for the caller to return.
+static cJSON *wrong_type(struct walk *w, const struct prg_step *at, enum prg_schema_kind kind, const cJSON *node)
 {
-    return prg_fail(w->err, PRG_INVALID, "%s: %s is expected here, not %s%s", w->pointer.length ? w->pointer.text : "/",
-                    expected_name(kind), prg_json_type_name(node),
-                    prg_json_number_text(node) ? prg_arena_printf(w->arena, " %s", prg_json_number_text(node)) : "");
+    prg_auto_strbuf pointer = PRG_STRBUF_INIT;
+    prg_pointer_push_steps(&pointer, at);
+    (void)prg_fail(w->err, PRG_INVALID, "%s: %s is expected here, not %s%s", pointer.length ? pointer.text : "/",
+                   expected_name(kind), prg_json_type_name(node),
+                   prg_json_number_text(node) ? prg_arena_printf(w->arena, " %s", prg_json_number_text(node)) : "");
+    return NULL;
 }
 
-// Puts value in the place of node, with node's position and origin.
-static void put(cJSON *parent, cJSON *node, cJSON *value)
+// ---- nodes of the result ----
+
+static cJSON *tagged(struct walk *w, cJSON *value)
+{
+    if (prg_json_origin(value) == PRG_ORIGIN_NONE)
+        prg_json_tag_one(value, w->form->origin);
+    return value;
+}
+
+// A scalar, or a container without its children.
+static cJSON *copy_one(struct walk *w, const cJSON *node)
+{
+    return tagged(w,
+                  w->form->shares_texts ? prg_json_clone_empty(w->arena, node) : prg_json_copy_empty(w->arena, node));
+}
+
+// All of node, for what no table describes.
+static cJSON *copy_all(struct walk *w, const cJSON *node)
+{
+    cJSON *copy = w->form->shares_texts ? prg_json_clone(w->arena, node) : prg_json_copy(w->arena, node);
+    if (w->form->origin != PRG_ORIGIN_NONE)
+        prg_podspec_tag(copy, w->form->origin);
+    return copy;
+}
+
+// value stands where node stood.
+static cJSON *in_place_of(struct walk *w, const cJSON *node, cJSON *value)
 {
     struct prg_json_position position = prg_json_position(node);
     prg_json_set_position(value, position.line, position.column);
     prg_json_tag_one(value, prg_json_origin(node));
-    prg_json_replace(parent, node, value);
+    return tagged(w, value);
 }
+
+// field NULL: the key is member's own.
+static void add(struct walk *w, cJSON *object, const struct prg_schema_field *field, const cJSON *member, cJSON *value)
+{
+    if (field)
+        prg_json_add_shared(object, field->name, value);
+    else if (w->form->shares_texts)
+        prg_json_add_shared(object, member->string, value);
+    else
+        prg_json_add(w->arena, object, member->string, value);
+}
+
+// ---- values ----
 
 // The value that Go has for a field that nobody set. NULL: it encodes as null or not at all.
 static cJSON *zero_value(struct prg_arena *arena, enum prg_schema_kind kind)
@@ -110,155 +152,181 @@ static bool is_zero(enum prg_schema_kind kind, const cJSON *node)
     return false;
 }
 
-static int normal_quantity(struct walk *w, cJSON *parent, cJSON *node)
+static cJSON *normal_quantity(struct walk *w, const struct prg_step *at, const cJSON *node)
 {
     const char *text = prg_json_is_number(node) ? prg_json_number_text(node) : prg_json_text(node);
     const char *canonical;
+    prg_auto_strbuf pointer = PRG_STRBUF_INIT;
     if (!text)
-        return wrong_type(w, PRG_KIND_QUANTITY, node);
-    if (prg_json_is_string(node) && strlen(text) != prg_json_text_length(node))
-        return prg_fail(w->err, PRG_INVALID, "%s: a quantity cannot hold a NUL byte", w->pointer.text);
-    if (prg_quantity_canonical(w->arena, text, &canonical, w->err) != PRG_OK)
-        return prg_wrap(w->err, "%s", w->pointer.text);
-    if (prg_json_is_number(node) || strcmp(text, canonical) != 0)
-        put(parent, node, prg_json_string(w->arena, canonical));
-    return PRG_OK;
+        return wrong_type(w, at, PRG_KIND_QUANTITY, node);
+    bool has_nul = prg_json_is_string(node) && strlen(text) != prg_json_text_length(node);
+    if (!has_nul && prg_quantity_canonical(w->arena, text, &canonical, w->err) == PRG_OK) {
+        if (prg_json_is_string(node) && strcmp(text, canonical) == 0)
+            return copy_one(w, node);
+        return in_place_of(w, node, prg_json_string(w->arena, canonical));
+    }
+    prg_pointer_push_steps(&pointer, at);
+    if (has_nul)
+        (void)prg_fail(w->err, PRG_INVALID, "%s: a quantity cannot hold a NUL byte", pointer.text);
+    else
+        (void)prg_wrap(w->err, "%s", pointer.text);
+    return NULL;
 }
 
-static int normal_int(struct walk *w, enum prg_schema_kind kind, cJSON *parent, cJSON *node)
+static cJSON *normal_int(struct walk *w, const struct prg_step *at, enum prg_schema_kind kind, const cJSON *node)
 {
     int64_t value;
     if (!prg_json_int64(node, &value))
-        return wrong_type(w, kind, node);
+        return wrong_type(w, at, kind, node);
     if (strpbrk(prg_json_number_text(node), ".eE"))
-        put(parent, node, prg_json_int(w->arena, value));
-    return PRG_OK;
+        return in_place_of(w, node, prg_json_int(w->arena, value));
+    return copy_one(w, node);
 }
 
-static int normal_value(struct walk *w, const struct prg_schema_field *field, cJSON *parent, cJSON *node);
+// These give the value of the result, or NULL and an error.
+static cJSON *normal_value(struct walk *w, const struct prg_schema_field *field, const struct prg_step *at,
+                           const cJSON *node);
 
 // Items of a list and members of a map: null is the zero value of the element's type.
-static int normal_elements(struct walk *w, const struct prg_schema_field *field, cJSON *node)
+static cJSON *normal_elements(struct walk *w, const struct prg_schema_field *field, const struct prg_step *up,
+                              const cJSON *node)
 {
     const struct prg_schema_field element = {.name = "", .kind = field->element, .type = field->type};
     bool is_list = prg_json_is_array(node);
-    size_t index = 0;
-    for (cJSON *item = node->child, *next; item; item = next, index++) {
-        size_t length = w->pointer.length;
-        next = item->next;
+    cJSON *copy = copy_one(w, node);
+    struct prg_step at = {up, NULL, 0};
+    const cJSON *item;
+    prg_json_each (item, node) {
+        at.key = item->string;
+        cJSON *value = prg_json_is_null(item) ? zero_value(w->arena, element.kind) : NULL;
+        value = value ? in_place_of(w, item, value) : normal_value(w, &element, &at, item);
+        if (!value)
+            return NULL;
         if (is_list)
-            prg_pointer_push_index(&w->pointer, index);
+            prg_json_append(copy, value);
         else
-            prg_pointer_push(&w->pointer, item->string);
-        cJSON *zero = prg_json_is_null(item) ? zero_value(w->arena, element.kind) : NULL;
-        int rc = PRG_OK;
-        if (zero)
-            put(node, item, zero);
-        else
-            rc = normal_value(w, &element, node, item);
-        if (rc != PRG_OK)
-            return rc;
-        prg_strbuf_truncate(&w->pointer, length);
+            add(w, copy, NULL, item, value);
+        at.index++;
     }
-    return PRG_OK;
+    return copy;
 }
 
 // What Go always encodes is there even when nobody wrote it: required fields, and a struct that is no pointer.
-static void add_always(struct prg_arena *arena, const struct prg_schema *schema, cJSON *node)
+static void add_always(struct walk *w, const struct prg_schema *schema, cJSON *node)
 {
     for (; schema; schema = schema->inlined) {
         for (size_t i = 0; i < schema->count; i++) {
             const struct prg_schema_field *field = &schema->fields[i];
             bool is_always = (field->flags & PRG_FIELD_REQUIRED) ||
                              (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
-            cJSON *zero = is_always && !prg_json_get(node, field->name) ? zero_value(arena, field->kind) : NULL;
+            cJSON *zero = is_always && !prg_json_get(node, field->name) ? zero_value(w->arena, field->kind) : NULL;
             if (!zero)
                 continue;
             if (field->kind == PRG_KIND_OBJECT)
-                add_always(arena, field->type, zero);
-            prg_json_add(arena, node, field->name, zero);
+                add_always(w, field->type, zero);
+            prg_json_add_shared(node, field->name, tagged(w, zero));
         }
     }
 }
 
-static bool is_printed_anew(enum prg_schema_kind kind)
+static bool is_one_of(const char *name, const char *const *names)
 {
-    return kind == PRG_KIND_INT || kind == PRG_KIND_INTORSTRING || kind == PRG_KIND_QUANTITY;
+    for (; *names; names++)
+        if (name[0] == (*names)[0] && strcmp(name, *names) == 0)
+            return true;
+    return false;
 }
 
-static int normal_struct(struct walk *w, const struct prg_schema *schema, cJSON *node)
+// Members of the value itself that the form leaves out.
+static bool is_left_out(const struct prg_typed_form *form, const char *name)
 {
-    for (cJSON *member = node->child, *next; member; member = next) {
+    return (form->only && !is_one_of(name, form->only)) || (form->without && is_one_of(name, form->without));
+}
+
+static cJSON *normal_struct(struct walk *w, const struct prg_schema *schema, const struct prg_step *up,
+                            const cJSON *node)
+{
+    cJSON *copy = copy_one(w, node);
+    struct prg_step at = {up, NULL, 0};
+    const cJSON *member;
+    prg_json_each (member, node) {
         const struct prg_schema_field *field = prg_schema_find(schema, member->string);
-        size_t length = w->pointer.length;
-        next = member->next;
-        if (prg_json_is_null(member) || (!field && member->string[0] == '$')) {
-            prg_json_detach(node, member);
+        at.key = member->string;
+        if (prg_json_is_null(member) || (!field && member->string[0] == '$') ||
+            (!up && is_left_out(w->form, member->string)))
             continue;
-        }
-        if (!field)
+        cJSON *value = field ? normal_value(w, field, &at, member) : copy_all(w, member);
+        if (!value)
+            return NULL;
+        if (field && !(field->flags & (PRG_FIELD_KEEP_ZERO | PRG_FIELD_REQUIRED)) && is_zero(field->kind, value))
             continue;
-        prg_pointer_push(&w->pointer, field->name);
-        int rc = normal_value(w, field, node, member);
-        if (rc != PRG_OK)
-            return rc;
-        prg_strbuf_truncate(&w->pointer, length);
-        if (is_printed_anew(field->kind))
-            member = prg_json_get(node, field->name); // it may be another node now
-        if (!(field->flags & (PRG_FIELD_KEEP_ZERO | PRG_FIELD_REQUIRED)) && is_zero(field->kind, member))
-            prg_json_detach(node, member);
+        add(w, copy, field, member, value);
     }
-    add_always(w->arena, schema, node);
-    return PRG_OK;
+    add_always(w, schema, copy);
+    return copy;
 }
 
-static int normal_value(struct walk *w, const struct prg_schema_field *field, cJSON *parent, cJSON *node)
+static cJSON *normal_value(struct walk *w, const struct prg_schema_field *field, const struct prg_step *at,
+                           const cJSON *node)
 {
+    bool accepted = true;
     switch (field->kind) {
     case PRG_KIND_ANY:
-        return PRG_OK;
+        return copy_all(w, node);
+    case PRG_KIND_INT:
+        return normal_int(w, at, field->kind, node);
+    case PRG_KIND_INTORSTRING:
+        if (!prg_json_is_string(node))
+            return normal_int(w, at, field->kind, node);
+        break;
+    case PRG_KIND_QUANTITY:
+        return normal_quantity(w, at, node);
     case PRG_KIND_STRING:
     case PRG_KIND_TIME:
-        return prg_json_is_string(node) ? PRG_OK : wrong_type(w, field->kind, node);
+        accepted = prg_json_is_string(node);
+        break;
     case PRG_KIND_BOOL:
-        return prg_json_is_bool(node) ? PRG_OK : wrong_type(w, field->kind, node);
+        accepted = prg_json_is_bool(node);
+        break;
     case PRG_KIND_NUMBER:
-        return prg_json_is_number(node) ? PRG_OK : wrong_type(w, field->kind, node);
-    case PRG_KIND_INT:
-        return normal_int(w, field->kind, parent, node);
-    case PRG_KIND_INTORSTRING:
-        return prg_json_is_string(node) ? PRG_OK : normal_int(w, field->kind, parent, node);
-    case PRG_KIND_QUANTITY:
-        return normal_quantity(w, parent, node);
+        accepted = prg_json_is_number(node);
+        break;
     case PRG_KIND_OBJECT:
-        if (!prg_json_is_object(node))
-            return wrong_type(w, field->kind, node);
-        return field->type ? normal_struct(w, field->type, node) : PRG_OK;
+        if (prg_json_is_object(node))
+            return field->type ? normal_struct(w, field->type, at, node) : copy_all(w, node);
+        accepted = false;
+        break;
     case PRG_KIND_MAP:
-        return prg_json_is_object(node) ? normal_elements(w, field, node) : wrong_type(w, field->kind, node);
+        if (prg_json_is_object(node))
+            return normal_elements(w, field, at, node);
+        accepted = false;
+        break;
     case PRG_KIND_LIST:
-        return prg_json_is_array(node) ? normal_elements(w, field, node) : wrong_type(w, field->kind, node);
+        if (prg_json_is_array(node))
+            return normal_elements(w, field, at, node);
+        accepted = false;
+        break;
     }
+    return accepted ? copy_one(w, node) : wrong_type(w, at, field->kind, node);
+}
+
+int prg_typed_make(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *node,
+                   const struct prg_typed_form *form, cJSON **ret, struct prg_error *err)
+{
+    struct walk w = {.arena = arena, .form = form, .err = err};
+    if (!node || prg_json_is_null(node))
+        node = prg_json_object(arena);
+    cJSON *made =
+        prg_json_is_object(node) ? normal_struct(&w, schema, NULL, node) : wrong_type(&w, NULL, PRG_KIND_OBJECT, node);
+    if (!made)
+        return PRG_INVALID; // the only code there is here
+    *ret = made;
     return PRG_OK;
 }
 
 int prg_typed_normal(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *node, cJSON **ret,
                      struct prg_error *err)
 {
-    struct walk w = {.arena = arena, .pointer = PRG_STRBUF_INIT, .err = err};
-    int rc;
-    cJSON *copy = NULL;
-    if (!node || prg_json_is_null(node)) {
-        copy = prg_json_object(arena);
-        rc = normal_struct(&w, schema, copy);
-    } else if (!prg_json_is_object(node)) {
-        rc = wrong_type(&w, PRG_KIND_OBJECT, node);
-    } else {
-        copy = prg_json_copy(arena, node);
-        rc = normal_struct(&w, schema, copy);
-    }
-    prg_strbuf_release(&w.pointer);
-    if (rc == PRG_OK)
-        *ret = copy;
-    return rc;
+    static const struct prg_typed_form plain = {.origin = PRG_ORIGIN_NONE};
+    return prg_typed_make(arena, schema, node, &plain, ret, err);
 }
