@@ -771,9 +771,26 @@ static void on_deadline(void *ctx)
     time_out(ctx, "no complete answer before the deadline");
 }
 
+// Not a byte came for a GET: its connection may be one that the server has forgotten, so it is asked once more on
+// another.
+static bool ask_elsewhere(struct prg_call *call)
+{
+    if (call->request.kind != PRG_CALL_READ || strcmp(call->request.method, "GET") != 0 || call->status ||
+        call->retries || call->is_cancelled || call->http->is_closed)
+        return false;
+    retire(call->http, call->request.kind);
+    leave_wire(call);
+    call->retries++;
+    call->http->counts.retries++;
+    call->state = CALL_PAUSING;
+    prg_timer_start(call->http->timers, &call->pause, 0, on_pause_over, call);
+    return true;
+}
+
 static void on_idle(void *ctx)
 {
-    time_out(ctx, "nothing came from the server for too long");
+    if (!ask_elsewhere(ctx))
+        time_out(ctx, "nothing came from the server for too long");
 }
 
 // ---- interface ----

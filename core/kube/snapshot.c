@@ -21,6 +21,7 @@ enum {
     LIST_RESTARTS = 3,     // of a list whose continue token has expired
     GETS_BEFORE_LIST = 20, // single objects of a kind, in bulk mode
     GET_DEADLINE_MS = 30000,
+    GET_IDLE_MS = 10000,
     LIST_DEADLINE_MS = 5 * 60 * 1000,
     LIST_IDLE_MS = 30000,
 };
@@ -308,7 +309,7 @@ static void send_now(struct answer *a)
     struct prg_transport *transport = prg_http_transport(s->http);
     prg_auto_arena scratch = {0};
     prg_auto_strbuf path = PRG_STRBUF_INIT;
-    struct prg_request request = {.method = "GET", .deadline_ms = GET_DEADLINE_MS};
+    struct prg_request request = {.method = "GET", .deadline_ms = GET_DEADLINE_MS, .idle_ms = GET_IDLE_MS};
     struct prg_call_handler handler = {.done = on_got};
     prg_strbuf_puts(&path, prg_path_of(&scratch, &a->kind->resource, a->ns, a->name, NULL));
     if (!a->name) {
@@ -424,7 +425,8 @@ static cJSON *fetch_document(struct snapshot *s, struct prg_arena *arena, const 
 {
     struct prg_transport *transport = prg_http_transport(s->http);
     struct document d = {.snapshot = s, .arena = arena};
-    struct prg_request request = {.method = "GET", .path = path, .deadline_ms = GET_DEADLINE_MS};
+    struct prg_request request = {
+        .method = "GET", .path = path, .deadline_ms = GET_DEADLINE_MS, .idle_ms = GET_IDLE_MS};
     struct prg_call_handler handler = {.done = on_document};
     transport->start(transport, &request, &handler, &d);
     while (!d.is_done)

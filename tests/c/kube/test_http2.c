@@ -5,6 +5,7 @@
 // to. Header blocks are not decoded: streams are told apart by their numbers, which the client counts up by two.
 #include "kube/http.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct connection {
     SSL *ssl;
     struct prg_strbuf in;
     bool is_greeted;
+    bool is_deaf;     // looks at no further request, as after a GOAWAY
     unsigned streams; // requests whose headers have come
     uint32_t last;    // their last number
     size_t body;      // bytes of DATA that have come
@@ -34,7 +36,7 @@ struct peer {
     uv_tcp_t listener;
     int port;
     SSL_CTX *tls;
-    struct connection *connections[8];
+    struct connection *connections[16];
     unsigned count;
     unsigned streams; // of all connections
     bool answers_all; // each request at once with 200 and "ok"
@@ -124,7 +126,7 @@ static void on_frame(struct connection *c, unsigned type, unsigned flags, uint32
         send_frame(c, SETTINGS, ACK, 0, "", 0);
     if (type == DATA)
         c->body += length;
-    if (type != HEADERS)
+    if (type != HEADERS || c->is_deaf)
         return;
     c->streams++;
     c->peer->streams++;
@@ -379,6 +381,90 @@ static void a_read_that_goaway_refuses_is_sent_again_unseen(void **state)
     assert_int_equal(f->peer.count, 2);
 }
 
+static void a_read_that_nobody_answers_is_asked_once_more_elsewhere(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_call_handler handler = {on_data, on_done};
+    struct prg_request request = {
+        .method = "GET", .path = "/x", .kind = PRG_CALL_READ, .deadline_ms = 600000, .idle_ms = 10000};
+    struct call *calls[] = {&f->a, &f->b};
+    for (size_t i = 0; i < PRG_COUNT(calls); i++) { // the second gets no answer there either
+        unsigned streams = f->peer.streams;
+        f->peer.answers_all = false;
+        prg_http_transport(f->http)->start(prg_http_transport(f->http), &request, &handler, calls[i]);
+        run_until_streams(f, streams + 1);
+        f->peer.answers_all = i == 0;
+        prg_timers_advance(f->timers, 10000);
+        run_until_streams(f, streams + 2);
+        if (i == 1)
+            prg_timers_advance(f->timers, 10000);
+        run_until_done(f, calls[i]);
+    }
+    assert_string_equal(f->a.data.text, "ok");
+    assert_int_equal(f->b.fault, PRG_FAULT_TIMEOUT);
+    assert_int_equal(f->peer.count, 3);
+}
+
+static bool are_done(const struct call *calls, size_t count)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++)
+        done += calls[i].is_done;
+    return done == count;
+}
+
+static void all_reads_that_goaway_refuses_are_sent_again(void **state)
+{
+    enum { READS = 12 };
+    struct fixture *f = *state;
+    struct call calls[READS] = {0};
+    for (size_t i = 0; i < READS; i++) {
+        prg_strbuf_init(&calls[i].data);
+        start(f, &calls[i], "GET", PRG_CALL_READ);
+    }
+    run_until_streams(f, READS);
+    struct connection *c = f->peer.connections[0];
+    f->peer.answers_all = true;
+    send_head(c, 3);
+    send_goaway(c, 5);
+    send_text(c, 3, "ok", true);
+    send_head(c, 1);
+    send_text(c, 1, "ok", true);
+    send_head(c, 5);
+    send_text(c, 5, "ok", true);
+    while (!are_done(calls, READS)) {
+        if (prg_timers_next_ms(f->timers) <= 1000)
+            prg_timers_advance(f->timers, 1000);
+        uv_run(&f->loop, UV_RUN_ONCE);
+    }
+    for (size_t i = 0; i < READS; i++) {
+        assert_int_equal(calls[i].fault, PRG_FAULT_NONE);
+        assert_string_equal(calls[i].data.text, "ok");
+        prg_strbuf_release(&calls[i].data);
+    }
+}
+
+// The server is done with the connection while nobody uses it, and leaves it open for a while.
+static void a_connection_with_goaway_is_used_no_more(void **state)
+{
+    struct fixture *f = *state;
+    f->peer.answers_all = true;
+    start(f, &f->a, "GET", PRG_CALL_READ);
+    run_until_done(f, &f->a);
+    send_goaway(f->peer.connections[0], 1);
+    f->peer.connections[0]->is_deaf = true;
+    start(f, &f->b, "GET", PRG_CALL_READ);
+    start(f, &f->watch, "GET", PRG_CALL_READ);
+    while (!f->b.is_done || !f->watch.is_done) {
+        if (prg_timers_next_ms(f->timers) == 1000) // the pause before a repetition
+            prg_timers_advance(f->timers, 1000);
+        uv_run(&f->loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(f->b.fault, PRG_FAULT_NONE);
+    assert_string_equal(f->b.data.text, "ok");
+    assert_string_equal(f->watch.data.text, "ok");
+}
+
 static void a_watch_goes_on_after_goaway_and_new_ones_go_elsewhere(void **state)
 {
     struct fixture *f = *state;
@@ -517,10 +603,14 @@ static void a_stream_that_is_cut_is_a_fault(void **state)
 
 int main(void)
 {
+    signal(SIGPIPE, SIG_IGN); // as the program does
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(calls_of_one_kind_share_a_connection),
         TEST(a_read_that_goaway_refuses_is_sent_again_unseen),
+        TEST(a_read_that_nobody_answers_is_asked_once_more_elsewhere),
+        TEST(all_reads_that_goaway_refuses_are_sent_again),
+        TEST(a_connection_with_goaway_is_used_no_more),
         TEST(a_watch_goes_on_after_goaway_and_new_ones_go_elsewhere),
         TEST(a_write_that_may_have_been_received_is_not_sent_again),
         TEST(a_write_that_goaway_refuses_is_sent_again_unseen),
