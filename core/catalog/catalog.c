@@ -40,6 +40,13 @@ static void folder_list_labelled(const struct prg_reader *reader, const char *gr
     prg_reader_list_labelled(&c->index->reader, group, kind, ns, label, value, visit, ctx);
 }
 
+static bool folder_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                         struct prg_reader_state *ret)
+{
+    const struct prg_catalog *c = (const struct prg_catalog *)reader;
+    return prg_reader_state(&c->index->reader, question, ret);
+}
+
 void prg_catalog_each_folder(const struct prg_store *store, void (*visit)(const char *path, void *ctx), void *ctx)
 {
     const struct prg_catalog *c = (const struct prg_catalog *)store;
@@ -443,6 +450,7 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
     c->store.reader.get = folder_get;
     c->store.reader.list = folder_list;
     c->store.reader.list_labelled = folder_list_labelled;
+    c->store.reader.state = folder_state;
     c->store.ops = &ops;
     size_t length = strlen(root);
     while (length > 1 && root[length - 1] == '/')

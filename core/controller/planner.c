@@ -21,6 +21,7 @@ struct prg_planner {
     struct prg_serving_config config;
     const cJSON *config_map;   // that config was read from, or NULL
     struct prg_record *record; // or NULL
+    uint64_t state;            // counts what was set
 };
 
 struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struct prg_compat *compat,
@@ -56,6 +57,7 @@ void prg_planner_set_policies(struct prg_planner *planner, struct prg_policy_set
     struct prg_policy_set *old = planner->policies;
     planner->policies = prg_policy_set_ref(policies);
     prg_policy_set_unref(old);
+    planner->state++;
 }
 
 void prg_planner_set_namespace_policies(struct prg_planner *planner, const char *ns, struct prg_policy_set *policies)
@@ -63,6 +65,7 @@ void prg_planner_set_namespace_policies(struct prg_planner *planner, const char 
     struct prg_policy_set *old = policies ? prg_map_put(&planner->of_namespaces, ns, prg_policy_set_ref(policies))
                                           : prg_map_remove(&planner->of_namespaces, ns);
     prg_policy_set_unref(old);
+    planner->state++;
 }
 
 // The set that decides for the objects of a namespace.
@@ -79,6 +82,12 @@ void prg_planner_load_config(struct prg_planner *planner, const struct prg_reade
     // A copy: the configuration outlives the store's snapshot.
     planner->config_map = map ? prg_json_copy(&planner->config_arena, map) : NULL;
     prg_serving_config_parse(&planner->config_arena, planner->config_map, &planner->config);
+    planner->state++;
+}
+
+uint64_t prg_planner_state(const struct prg_planner *planner)
+{
+    return planner->state;
 }
 
 cJSON *prg_planner_config(const struct prg_planner *planner, struct prg_arena *arena)
@@ -96,6 +105,7 @@ void prg_planner_set_lc_server(struct prg_planner *planner, const char *url)
 {
     free(planner->lc_server);
     planner->lc_server = url ? prg_xstrdup(url) : NULL;
+    planner->state++;
 }
 
 const char *prg_planner_lc_server(const struct prg_planner *planner)

@@ -21,6 +21,8 @@ void prg_planner_set_namespace_policies(struct prg_planner *planner, const char 
 void prg_planner_set_lc_server(struct prg_planner *planner, const char *url);
 // Reads the ConfigMap inferenceservice-config again. Call once before the first plan and whenever it may have changed.
 void prg_planner_load_config(struct prg_planner *planner, const struct prg_reader *store);
+// Another number each time any of the above was called: with an equal one, plans of the same objects are the same.
+uint64_t prg_planner_state(const struct prg_planner *planner);
 // From now on every plan becomes a decision of a recording (record/record.h); NULL: no more. Borrowed.
 void prg_planner_record(struct prg_planner *planner, struct prg_record *record);
 // The configuration as policies see it (perigee.config).

@@ -105,6 +105,13 @@ static void on_reconciled(const struct prg_reconcile_report *report, void *ctx)
         p->options->report(report, p->options->ctx);
 }
 
+static void on_unchanged(const struct prg_key *key, void *ctx)
+{
+    (void)key;
+    (void)ctx;
+    prg_meter_reconcile("inferenceservice", "success");
+}
+
 static void add_serving(struct prg_process *p)
 {
     static const struct prg_part part = {
@@ -118,7 +125,7 @@ static void add_serving(struct prg_process *p)
         .free = serving_free,
     };
     struct prg_serving_loop_options options = {
-        .workers = p->options->workers, .report = on_reconciled, .wake = wake, .ctx = p};
+        .workers = p->options->workers, .report = on_reconciled, .unchanged = on_unchanged, .wake = wake, .ctx = p};
     p->serving = prg_serving_loop_new(p->store, p->planner, &options);
     prg_serving_loop_pause(p->serving, true);
     prg_process_add(p, &part, p->serving);

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "controller/freshness.h"
 #include "controller/leftovers.h"
+#include "controller/quiet.h"
 #include "controller/workqueue.h"
 #include "object/meta.h"
 
@@ -26,6 +27,7 @@ struct prg_serving_loop {
     struct prg_serving_loop_options options;
     struct prg_workqueue *queue;
     struct prg_freshness *freshness;
+    struct prg_quiet *quiet;
     struct prg_map open;  // queue key -> struct work
     struct prg_vec ended; // struct work, still in open
     struct prg_map told;  // queue key -> uint64_t * (heap): digest of the Events last seen in its plan
@@ -41,7 +43,9 @@ struct work { // one reconcile
     struct prg_serving_loop *loop;
     char *queue_key;
     struct prg_reconcile *reconcile;
-    struct prg_error err; // of the plan, which then has no writes
+    struct prg_notes *notes; // what the plan has read, or NULL
+    uint64_t planner;        // its state when the plan was made
+    struct prg_error err;    // of the plan, which then has no writes
     bool has_no_plan;
 };
 
@@ -55,6 +59,7 @@ struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct pr
     loop->options = *options;
     loop->queue = prg_workqueue_of("inferenceservice", &loop->options.workers, &backoff);
     loop->freshness = prg_freshness_new();
+    loop->quiet = prg_quiet_new();
     prg_map_init(&loop->owners);
     prg_map_init(&loop->told);
     prg_map_init(&loop->open);
@@ -65,6 +70,7 @@ struct prg_serving_loop *prg_serving_loop_new(struct prg_store *store, struct pr
 static void work_free(struct work *work)
 {
     prg_reconcile_free(work->reconcile);
+    prg_notes_free(work->notes);
     free(work->queue_key);
     free(work);
 }
@@ -85,6 +91,7 @@ void prg_serving_loop_free(struct prg_serving_loop *loop)
         free(entry->value);
     prg_map_release(&loop->told);
     prg_freshness_free(loop->freshness);
+    prg_quiet_free(loop->quiet);
     prg_workqueue_free(loop->queue);
     free(loop);
 }
@@ -244,14 +251,17 @@ static void remember_objects(struct work *work, const struct prg_plan *plan)
     const cJSON *item;
     prg_json_each (item, plan->objects) {
         struct prg_key key;
-        if (prg_key_of(&arena, item, &key, NULL) == PRG_OK)
-            remember_owner(work, &key, &arena);
+        if (prg_key_of(&arena, item, &key, NULL) != PRG_OK)
+            continue;
+        remember_owner(work, &key, &arena);
+        prg_notes_add(work->notes, &key); // it is compared with the one that is there
     }
     prg_json_each (item, plan->deletes) {
         const char *ns = prg_json_get_text(item, "namespace");
         struct prg_key key = {prg_api_group(&arena, prg_json_get_text(item, "apiVersion")),
                               prg_json_get_text(item, "kind"), ns ? ns : "", prg_json_get_text(item, "name")};
         free(prg_map_remove(&work->loop->owners, prg_key_text(&arena, &key)));
+        prg_notes_add(work->notes, &key);
     }
 }
 
@@ -299,10 +309,13 @@ static int plan(struct work *work, const struct prg_key *key, const cJSON *servi
     struct prg_reconcile_handler handler = {set_failed, are_events_news, on_done, work, prg_serving_conditions};
     work->reconcile = prg_reconcile_new(loop->store, service, &handler);
     struct prg_plan *made = prg_reconcile_plan(work->reconcile);
-    int rc = prg_planner_plan(loop->planner, &loop->store->reader, key, loop->wall_ns, 1, made, &work->err);
+    work->notes = prg_notes_new(&loop->store->reader, key);
+    work->planner = prg_planner_state(loop->planner);
+    const struct prg_reader *reader = prg_notes_reader(work->notes);
+    int rc = prg_planner_plan(loop->planner, reader, key, loop->wall_ns, 1, made, &work->err);
     if (rc != PRG_OK || made->error_code == PRG_POLICY)
         return rc;
-    prg_leftovers_add(&loop->store->reader, service, made);
+    prg_leftovers_add(reader, service, made);
     remember_objects(work, made);
     return prg_reconcile_add_plan(work->reconcile, &work->err);
 }
@@ -310,6 +323,7 @@ static int plan(struct work *work, const struct prg_key *key, const cJSON *servi
 static void forget(struct prg_serving_loop *loop, const char *queue_key)
 {
     free(prg_map_remove(&loop->told, queue_key));
+    prg_quiet_forget(loop->quiet, queue_key);
     prg_workqueue_forget(loop->queue, queue_key);
 }
 
@@ -363,7 +377,8 @@ static bool begin_deletion(struct prg_serving_loop *loop, const char *queue_key,
     return false;
 }
 
-// Returns whether the key is done with already: there is no such service any more, or it is going.
+// Returns whether the key is done with already: nothing changed since there was nothing to do, there is no such service
+// any more, or it is going.
 static bool begin(struct prg_serving_loop *loop, const char *queue_key)
 {
     prg_auto_arena arena = {0};
@@ -372,6 +387,11 @@ static bool begin(struct prg_serving_loop *loop, const char *queue_key)
     struct prg_key key = {serving_group, "InferenceService",
                           prg_arena_strndup(&arena, queue_key, (size_t)(slash - queue_key)),
                           prg_arena_strdup(&arena, slash + 1)};
+    if (prg_quiet_holds(loop->quiet, queue_key, &key, reader, prg_planner_state(loop->planner))) {
+        if (loop->options.unchanged)
+            loop->options.unchanged(&key, loop->options.ctx);
+        return true;
+    }
     const cJSON *service = reader->get(reader, &key);
     if (!service) { // what it owned is collected by the store
         forget(loop, queue_key);
@@ -411,11 +431,25 @@ static void plan_next(struct prg_serving_loop *loop, const struct work *work, co
     }
 }
 
+// Nothing was to be done, nothing is awaited, and nothing will be without a change.
+static bool is_quiet(const struct work *work, const struct prg_reconcile_report *report)
+{
+    const struct prg_plan *made = report->plan;
+    return work->notes && !work->has_no_plan && !report->error && !made->error && made->error_code == PRG_OK &&
+           !made->reads_clock && made->requeue_after_ms == 0 && !report->created && !report->updated &&
+           !report->deleted && !report->status_changed && !report->is_unknown && !report->taken_over &&
+           !report->warnings;
+}
+
 static void end(struct prg_serving_loop *loop, struct work *work)
 {
     struct prg_reconcile_report report = *prg_reconcile_report(work->reconcile);
     if (work->has_no_plan)
         report.error = &work->err;
+    if (is_quiet(work, &report))
+        prg_quiet_keep(loop->quiet, work->queue_key, work->notes, work->planner);
+    else
+        prg_quiet_forget(loop->quiet, work->queue_key);
     prg_freshness_note(loop->freshness, work->queue_key, work->reconcile, loop->now_ms);
     plan_next(loop, work, &report);
     if (loop->options.report)

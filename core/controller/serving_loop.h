@@ -10,6 +10,8 @@ struct prg_serving_loop;
 struct prg_serving_loop_options {
     unsigned workers;        // reconciles under way at a time, of different services; 0: 1
     prg_reconcile_fn report; // after each; may be NULL
+    // Instead of a report: nothing has changed since the last one, which had nothing to do (quiet.h); may be NULL.
+    void (*unchanged)(const struct prg_key *key, void *ctx);
     void (*wake)(void *ctx); // something ended outside of run: run is wanted; may be NULL
     void *ctx;
 };
@@ -24,7 +26,7 @@ void prg_serving_loop_enqueue_all(struct prg_serving_loop *loop, uint64_t now_ms
 // the ConfigMap.
 void prg_serving_loop_changed(struct prg_serving_loop *loop, const struct prg_key *key, uint64_t now_ms);
 // Goes on with what ended, begins what is due while hands are free, and delivers the store's answers. Returns how many
-// reconciles ended. wall_ns: the clock of the plans.
+// reconciles ended, those included that found nothing changed. wall_ns: the clock of the plans.
 size_t prg_serving_loop_run(struct prg_serving_loop *loop, uint64_t now_ms, int64_t wall_ns);
 // Milliseconds until run has something to do, -1 when only a change or an answer brings something.
 int64_t prg_serving_loop_next_ms(const struct prg_serving_loop *loop, uint64_t now_ms);

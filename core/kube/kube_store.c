@@ -73,6 +73,76 @@ static void kube_list_labelled(const struct prg_reader *reader, const char *grou
     prg_reader_list_labelled(cache_of(reader, group, kind), group, kind, ns, label, value, visit, ctx);
 }
 
+struct summing {
+    const char *ns; // NULL: all
+    struct prg_reader_state state;
+    bool is_unknown;
+};
+
+// A version is a number that grows with every write of the server and is never given twice, so the greatest one and the
+// count are others after each change of a list. Texts that are no such number tell nothing. The lowest bit of what is
+// told says that only metadata is there.
+static bool read_version(const struct prg_object *object, uint64_t *ret)
+{
+    const char *text = prg_object_version(object);
+    uint64_t value = 0;
+    size_t length = strlen(text);
+    if (!length || length > 18 || strspn(text, "0123456789") != length || text[0] == '0')
+        return false;
+    for (; *text; text++)
+        value = value * 10 + (uint64_t)(*text - '0');
+    *ret = value;
+    return true;
+}
+
+static void sum(const struct prg_object *object, void *ctx)
+{
+    struct summing *summing = ctx;
+    uint64_t version;
+    if (summing->ns && strcmp(summing->ns, prg_object_namespace(object)) != 0)
+        return;
+    if (!read_version(object, &version)) {
+        summing->is_unknown = true;
+        return;
+    }
+    if (version > summing->state.newest)
+        summing->state.newest = version;
+    summing->state.count++;
+    summing->state.sum += version;
+}
+
+static bool is_whole(const struct prg_kube_store *s, const struct prg_key *key)
+{
+    const struct prg_object_kind *kind = prg_objects_find_kind(s->objects, key->group, key->kind);
+    return kind && prg_object_find(kind, key->ns, key->name);
+}
+
+// A list is told by its objects, and where labels choose, by those that have the label, if there is an index of it.
+static bool kube_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                       struct prg_reader_state *ret)
+{
+    const struct prg_kube_store *s = (const struct prg_kube_store *)reader;
+    struct summing summing = {.ns = question->ns};
+    if (question->name) {
+        struct prg_key key = {question->group, question->kind, question->ns ? question->ns : "", question->name};
+        const struct prg_object *object = find(s, &key);
+        bool is_known = !object || read_version(object, &ret->newest);
+        ret->newest = ret->newest << 1 | (object && !is_whole(s, &key));
+        return is_known;
+    }
+    const struct prg_object_kind *kind = prg_objects_find_kind(s->objects, question->group, question->kind);
+    bool is_metadata = !kind;
+    if (is_metadata)
+        kind = prg_objects_find_kind(s->metadata, question->group, question->kind);
+    if (kind && question->label && prg_object_kind_has_index(kind, question->label))
+        prg_object_each_labelled(kind, question->label, question->value, sum, &summing);
+    else if (kind)
+        prg_object_each(kind, question->ns, sum, &summing);
+    *ret = summing.state;
+    ret->newest = ret->newest << 1 | (ret->count && is_metadata);
+    return !summing.is_unknown;
+}
+
 // ---- writing ----
 
 // Fields of an old controller are taken over only on objects that the subject of the intent controls.
@@ -352,7 +422,8 @@ struct prg_kube_store *prg_kube_store_new(struct prg_transport *transport, struc
         .free = kube_free,
     };
     struct prg_kube_store *s = prg_xcalloc(1, sizeof(*s));
-    s->store.reader = (struct prg_reader){.get = kube_get, .list = kube_list, .list_labelled = kube_list_labelled};
+    s->store.reader = (struct prg_reader){
+        .get = kube_get, .list = kube_list, .list_labelled = kube_list_labelled, .state = kube_state};
     s->store.ops = &ops;
     s->transport = transport;
     s->timers = timers;

@@ -760,21 +760,13 @@ static int compare_places(const void *a, const void *b, void *ctx)
     return rc ? rc : compare_names(a, b, ctx);
 }
 
-static bool has_index(const struct prg_object_kind *kind, const char *label)
-{
-    for (size_t i = 0; i < kind->label_count; i++)
-        if (strcmp(kind->labels[i], label) == 0)
-            return true;
-    return false;
-}
-
 static void reader_list_labelled(const struct prg_reader *reader, const char *group, const char *kind_name,
                                  const char *ns, const char *label, const char *value, prg_reader_visit_fn visit,
                                  void *ctx)
 {
     const struct prg_object_kind *kind = prg_objects_find_kind((const struct prg_objects *)reader, group, kind_name);
     struct gathering gathering = {.ns = ns};
-    if (kind && !has_index(kind, label)) {
+    if (kind && !prg_object_kind_has_index(kind, label)) {
         struct prg_reader_filter filter = {label, value, visit, ctx};
         reader_list(reader, group, kind_name, ns, prg_reader_visit_filtered, &filter);
         return;
@@ -915,6 +907,14 @@ unsigned prg_object_kind_add_source(struct prg_object_kind *kind)
 {
     prg_require(kind->source_count < PRG_OBJECT_SOURCES);
     return kind->source_count++;
+}
+
+bool prg_object_kind_has_index(const struct prg_object_kind *kind, const char *label)
+{
+    for (size_t i = 0; i < kind->label_count; i++)
+        if (strcmp(kind->labels[i], label) == 0)
+            return true;
+    return false;
 }
 
 size_t prg_object_kind_count(const struct prg_object_kind *kind)

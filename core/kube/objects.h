@@ -45,6 +45,7 @@ void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(con
 #define PRG_OBJECT_SOURCES 32
 unsigned prg_object_kind_add_source(struct prg_object_kind *kind);
 size_t prg_object_kind_count(const struct prg_object_kind *kind);
+bool prg_object_kind_has_index(const struct prg_object_kind *kind, const char *label);
 
 // ---- objects ----
 

@@ -5,6 +5,19 @@
 
 typedef void (*prg_reader_visit_fn)(const cJSON *object, void *ctx);
 
+// What a read would find, in numbers: equal ones of the same question, asked of the same reader, mean that the answer
+// is the same, to the byte. Zeros: nothing is there.
+struct prg_reader_state {
+    uint64_t newest, count, sum;
+};
+
+struct prg_reader_question { // what is read
+    const char *group, *kind;
+    const char *ns;            // NULL: of all namespaces
+    const char *name;          // of the one object; NULL: a list
+    const char *label, *value; // of those in the list; NULL: all
+};
+
 struct prg_reader {
     // The object, or NULL. Borrowed: lives as long as the reader's snapshot.
     const cJSON *(*get)(const struct prg_reader *reader, const struct prg_key *key);
@@ -17,6 +30,9 @@ struct prg_reader {
     // The first thing that could not be read (a server that refuses), after which all answers are nothing: its code,
     // and err; else PRG_OK. NULL: reading cannot go wrong.
     int (*trouble)(const struct prg_reader *reader, struct prg_error *err);
+    // The state of an answer, without reading it. False: it cannot tell. NULL: it never can.
+    bool (*state)(const struct prg_reader *reader, const struct prg_reader_question *question,
+                  struct prg_reader_state *ret);
 };
 
 // Visits every object of group and kind in ns (NULL: all namespaces) whose label has this value, ordered as list does.
@@ -26,6 +42,13 @@ void prg_reader_list_labelled(const struct prg_reader *reader, const char *group
 static inline int prg_reader_trouble(const struct prg_reader *reader, struct prg_error *err)
 {
     return reader->trouble ? reader->trouble(reader, err) : PRG_OK;
+}
+
+static inline bool prg_reader_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                                    struct prg_reader_state *ret)
+{
+    *ret = (struct prg_reader_state){0};
+    return reader->state && reader->state(reader, question, ret);
 }
 
 // A visitor that passes on those with the label: for readers that list.

@@ -34,6 +34,7 @@ struct prg_plan {
     const char *error;        // text or NULL
     enum prg_code error_code; // PRG_POLICY: nothing may be applied or deleted
     int64_t requeue_after_ms;
+    bool reads_clock; // a later plan of the same inputs may be another one
     const char *policy_revision;
     struct prg_trace_entry *trace_first, *trace_last;
     const struct prg_runtime_record *runtimes; // NULL: the policy was not asked

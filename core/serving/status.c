@@ -130,6 +130,7 @@ static void put_condition(struct prg_serving *s, const char *type, const char *s
     }
     insert_sorted(sorted, fresh);
     prg_json_set(s->arena, prg_status_ensure(s), "conditions", sorted);
+    s->plan->reads_clock = true; // its time stays
 }
 
 // ---- Ready ----

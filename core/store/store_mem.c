@@ -18,12 +18,14 @@ struct kind {
     char *group, *name;
     struct prg_vec entries; // struct entry, by namespace and name unless stale
     bool is_stale;          // out of order, or holds removed entries
+    uint64_t changed;       // number of the last change of one of its objects
     struct prg_map indexes; // label -> struct prg_map: namespace and value -> struct prg_vec of const cJSON
 };
 
 struct entry {
     struct prg_key key;     // group and kind of the struct kind, the others of the object
     const cJSON *object;    // NULL: removed
+    uint64_t changed;       // number of the change that put it there
     struct prg_arena arena; // of the object, unless borrowed
 };
 
@@ -40,6 +42,7 @@ struct mem {
     struct prg_map kinds;   // kind bytes -> struct kind
     struct prg_vec events;
     struct prg_map events_by_text;
+    uint64_t changes; // so far
 };
 
 // ---- keys ----
@@ -234,6 +237,22 @@ static void mem_list_labelled(const struct prg_reader *reader, const char *group
         visit(bucket->items[i], ctx);
 }
 
+// Of a list any change of its kind is one, in whichever namespace.
+static bool mem_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                      struct prg_reader_state *ret)
+{
+    const struct mem *mem = (const struct mem *)reader;
+    if (question->name) {
+        struct prg_key key = {question->group, question->kind, question->ns ? question->ns : "", question->name};
+        const struct entry *entry = find(mem, &key);
+        ret->newest = entry ? entry->changed : 0;
+    } else {
+        const struct kind *kind = kind_find(mem, question->group, question->kind);
+        ret->newest = kind ? kind->changed : 0;
+    }
+    return true;
+}
+
 // ---- writing ----
 
 // Makes object the entry's, taking over `arena` (zeroed when the object is borrowed).
@@ -243,6 +262,7 @@ static void entry_set(struct entry *entry, const struct prg_key *key, const stru
     prg_arena_release(&entry->arena);
     entry->arena = arena;
     entry->object = object;
+    entry->changed = kind->changed;
     entry->key = (struct prg_key){kind->group, kind->name, key->ns, key->name};
 }
 
@@ -253,6 +273,7 @@ static void put(struct mem *mem, const struct prg_key *key, const cJSON *object,
     prg_auto_strbuf bytes = PRG_STRBUF_INIT;
     index_drop(kind);
     key_bytes(&bytes, key);
+    kind->changed = ++mem->changes;
     struct entry *entry = prg_map_get(&mem->entries, bytes.text);
     if (entry) {
         entry_set(entry, key, kind, object, arena);
@@ -293,6 +314,7 @@ bool prg_store_mem_drop(struct prg_store *store, const struct prg_key *key)
     struct kind *kind = kind_find(mem, key->group, key->kind);
     index_drop(kind);
     kind->is_stale = true;
+    kind->changed = ++mem->changes;
     entry->object = NULL; // the entry goes when its list is tidied
     prg_arena_release(&entry->arena);
     return true;
@@ -455,6 +477,7 @@ struct prg_store *prg_store_mem_new(void)
     mem->store.reader.get = mem_get;
     mem->store.reader.list = mem_list;
     mem->store.reader.list_labelled = mem_list_labelled;
+    mem->store.reader.state = mem_state;
     mem->store.ops = &ops;
     prg_map_init(&mem->entries);
     prg_map_init(&mem->kinds);

@@ -245,11 +245,17 @@ static void metadata_alone_stands_in_for_what_is_not_kept_whole(void **state)
                   ADDED("{'apiVersion':'meta.k8s.io/v1','kind':'PartialObjectMetadata','metadata':{'name':'other',"
                         "'namespace':'k','resourceVersion':'2'}}"),
               "5");
+    struct prg_reader_question settings = {"", "ConfigMap", "k", "settings", NULL, NULL};
+    struct prg_reader_state before;
+    assert_true(prg_reader_state(&f->store->reader, &settings, &before));
     send_list(f, "/api/v1/namespaces/k/configmaps",
               ADDED("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'k',"
                     "'resourceVersion':'1'},'data':{'a':'b'}}"),
               "5");
     const struct prg_reader *reader = &f->store->reader;
+    struct prg_reader_state after;
+    assert_true(prg_reader_state(reader, &settings, &after));
+    assert_true(memcmp(&before, &after, sizeof(before)) != 0); // the same version, but more of it
     assert_non_null(prg_json_get(prg_reader_get(reader, "", "ConfigMap", "k", "settings"), "data"));
     const cJSON *other = prg_reader_get(reader, "", "ConfigMap", "k", "other");
     assert_string_equal(prg_json_get_text(other, "kind"), "ConfigMap");
@@ -328,6 +334,59 @@ static void an_event_is_about_what_is_there(void **state)
     assert_int_equal(counts.events_waiting, 1);
 }
 
+// ---- states ----
+
+static bool is_changed(struct fixture *f, const struct prg_reader_question *question, struct prg_reader_state *state)
+{
+    struct prg_reader_state now;
+    assert_true(prg_reader_state(&f->store->reader, question, &now));
+    bool is_other = memcmp(&now, state, sizeof(now)) != 0;
+    *state = now;
+    return is_other;
+}
+
+#define LABELLED(verb, name, version, value)                                                                           \
+    "{'type':'" verb "','object':{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'" name             \
+    "','namespace':'a','uid':'u-" name "','resourceVersion':'" version "','labels':{'of':'" value "'}}}}\n"
+
+static void a_state_changes_with_the_answer_and_with_nothing_else(void **state)
+{
+    static const char path[] = "/apis/example.com/v1/widgets";
+    struct fixture *f = *state;
+    const char *labels[] = {"of", NULL};
+    struct prg_kube_watch watch = widgets;
+    struct prg_reader_question one = {"example.com", "Widget", "a", "x", NULL, NULL},
+                               list = {"example.com", "Widget", "a", NULL, NULL, NULL},
+                               elsewhere = {"example.com", "Widget", "b", NULL, NULL, NULL},
+                               all = {"example.com", "Widget", NULL, NULL, NULL, NULL},
+                               ours = {"example.com", "Widget", "a", NULL, "of", "me"};
+    struct prg_reader_state s_one = {0}, s_list = {0}, s_elsewhere = {0}, s_all = {0}, s_ours = {0};
+    watch.labels = labels;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &watch);
+    prg_kube_store_start(f->kube);
+    assert_false(is_changed(f, &one, &s_one));
+    send_list(f, path, LABELLED("ADDED", "x", "3", "me") LABELLED("ADDED", "y", "4", "you"), "5");
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &list, &s_list) && is_changed(f, &all, &s_all));
+    assert_true(is_changed(f, &ours, &s_ours));
+    assert_false(is_changed(f, &elsewhere, &s_elsewhere));
+    struct prg_call *call = open_call(f, path);
+    script_data(call, LABELLED("MODIFIED", "y", "6", "you"), 0);
+    assert_true(is_changed(f, &list, &s_list) && is_changed(f, &all, &s_all));
+    assert_false(is_changed(f, &one, &s_one) || is_changed(f, &elsewhere, &s_elsewhere) ||
+                 is_changed(f, &ours, &s_ours));
+    script_data(call, LABELLED("MODIFIED", "y", "7", "me"), 0);
+    assert_true(is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, LABELLED("DELETED", "y", "8", "me"), 0);
+    assert_true(is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, LABELLED("DELETED", "x", "9", "me"), 0);
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &ours, &s_ours) && is_changed(f, &list, &s_list));
+    script_data(call, ADDED(WIDGET("a", "x", "odd-9")), 0);
+    assert_false(prg_reader_state(&f->store->reader, &one, &s_one) ||
+                 prg_reader_state(&f->store->reader, &list, &s_list));
+    assert_true(prg_reader_state(&f->store->reader, &elsewhere, &s_elsewhere));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -341,6 +400,7 @@ int main(void)
         TEST(a_kind_that_is_missing_is_taken_up_when_it_is_installed),
         TEST(writes_go_to_the_server_and_call_back),
         TEST(an_event_is_about_what_is_there),
+        TEST(a_state_changes_with_the_answer_and_with_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
