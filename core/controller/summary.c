@@ -114,6 +114,8 @@ static const char *short_text(struct prg_plan *plan, const char *text)
         return text;
     while (length > SHOWN / 2 && text[length] != ' ')
         length--;
+    while (((unsigned char)text[length] & 0xc0) == 0x80) // within a character
+        length--;
     return prg_arena_printf(plan->arena, "%.*s …", (int)length, text);
 }
 

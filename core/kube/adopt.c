@@ -71,18 +71,41 @@ static void give_up_replicas(cJSON *entry)
         prg_json_remove(spec, "f:replicas");
 }
 
+static bool has_all(const cJSON *item, const cJSON *key)
+{
+    const cJSON *member;
+    prg_json_each (member, key)
+        if (!prg_json_equal(prg_json_get(item, member->string), member))
+            return false;
+    return prg_json_is_object(item);
+}
+
+// What a field of a set is in the intent: member "f:name" of an object, or item "k:{...}" of a list; NULL: not there.
+static const cJSON *value_of(struct prg_arena *arena, const char *field, const cJSON *intent)
+{
+    cJSON *key = NULL;
+    const cJSON *item;
+    if (prg_text_has_prefix(field, "f:"))
+        return prg_json_get(intent, field + 2);
+    if (!prg_text_has_prefix(field, "k:") || !prg_json_is_array(intent) ||
+        prg_json_parse(arena, field + 2, strlen(field + 2), NULL, &key, NULL) != PRG_OK)
+        return NULL;
+    prg_json_each (item, intent)
+        if (has_all(item, key))
+            return item;
+    return NULL;
+}
+
 // What the server put below an empty object of the intent as defaults stays nobody's: as ours it would be removed by
 // the next apply, and the object with it.
 static void leave_defaults(struct prg_arena *arena, cJSON *fields, const cJSON *intent)
 {
     for (cJSON *field = fields ? fields->child : NULL, *next; field; field = next) {
         next = field->next;
-        const cJSON *value = prg_text_has_prefix(field->string, "f:") ? prg_json_get(intent, field->string + 2) : NULL;
-        if (!prg_json_is_object(value) || !prg_json_is_object(field))
-            continue;
-        if (value->child)
+        const cJSON *value = prg_json_is_object(field) ? value_of(arena, field->string, intent) : NULL;
+        if (value && value->child)
             leave_defaults(arena, field, value);
-        else
+        else if (prg_json_is_object(value))
             prg_json_replace(fields, field, prg_json_object(arena));
     }
 }

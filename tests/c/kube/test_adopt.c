@@ -83,6 +83,41 @@ static void a_replica_count_is_given_up_when_the_intent_has_none(void **state)
                   NULL);
 }
 
+// As an Update of the old controller has it once the server filled in defaults: they are in its field set.
+static void defaults_below_an_empty_object_are_not_taken_over(void **state)
+{
+    static const char intent[] =
+        "{'apiVersion':'apps/v1','kind':'Deployment','spec':{'replicas':1,'strategy':{},'template':{'spec':{'volumes':["
+        "{'name':'a','emptyDir':{}},{'name':'b','secret':{'secretName':'s'}}],'containers':[{'name':'c','args':[],"
+        "'ports':[{'containerPort':80,'protocol':'TCP'}],'securityContext':{}}]}}}}";
+    static const char update[] =
+        "{'f:spec':{'f:replicas':{},'f:strategy':{'f:rollingUpdate':{'.':{},'f:maxSurge':{}},'f:type':{}},'f:template':"
+        "{"
+        "'f:spec':{'f:volumes':{'.':{},'k:{\\'name\\':\\'a\\'}':{'.':{},'f:emptyDir':{'f:medium':{}},'f:name':{}},"
+        "'k:{\\'name\\':\\'b\\'}':{'.':{},'f:name':{},'f:secret':{'.':{},'f:defaultMode':{},'f:secretName':{}}},"
+        "'k:not json':{'f:x':{}},'k:{\\'name\\':\\'gone\\'}':{'.':{},'f:emptyDir':{'f:medium':{}}}},"
+        "'f:containers':{'k:{\\'name\\':\\'c\\'}':{'.':{},'f:args':{},'f:ports':{'k:{\\'containerPort\\':80,"
+        "\\'protocol\\':\\'TCP\\'}':{'.':{},'f:containerPort':{}}},'f:securityContext':{'f:x':{}}}}}}}}";
+    static const char ours[] =
+        "{'f:spec':{'f:replicas':{},'f:strategy':{},'f:template':{"
+        "'f:spec':{'f:volumes':{'.':{},'k:{\\'name\\':\\'a\\'}':{'.':{},'f:emptyDir':{},'f:name':{}},"
+        "'k:{\\'name\\':\\'b\\'}':{'.':{},'f:name':{},'f:secret':{'.':{},'f:defaultMode':{},'f:secretName':{}}},"
+        "'k:not json':{'f:x':{}},'k:{\\'name\\':\\'gone\\'}':{'.':{},'f:emptyDir':{'f:medium':{}}}},"
+        "'f:containers':{'k:{\\'name\\':\\'c\\'}':{'.':{},'f:args':{},'f:ports':{'k:{\\'containerPort\\':80,"
+        "\\'protocol\\':\\'TCP\\'}':{'.':{},'f:containerPort':{}}},'f:securityContext':{}}}}}}}";
+    prg_auto_arena arena = {0};
+    (void)state;
+    assert_fields(prg_arena_printf(&arena,
+                                   OBJECT("{'manager':'manager','operation':'Update','apiVersion':'apps/v1',"
+                                          "'fieldsV1':%s}"),
+                                   update),
+                  intent,
+                  prg_arena_printf(&arena,
+                                   "[{'manager':'perigee','operation':'Apply','apiVersion':'apps/v1','fieldsV1':"
+                                   "%s}]",
+                                   ours));
+}
+
 static void marks_say_beforehand_whether_anything_is_due(void **state)
 {
     prg_auto_arena arena = {0};
@@ -108,6 +143,7 @@ int main(void)
         cmocka_unit_test(two_old_managers_become_one),
         cmocka_unit_test(what_cannot_be_joined_stays_where_it_is),
         cmocka_unit_test(a_replica_count_is_given_up_when_the_intent_has_none),
+        cmocka_unit_test(defaults_below_an_empty_object_are_not_taken_over),
         cmocka_unit_test(marks_say_beforehand_whether_anything_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
