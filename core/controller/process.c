@@ -12,6 +12,7 @@
 #include "controller/learning_part.h"
 #include "record/record.h"
 
+#define TURN_MS 20         // of planning services, then the event loop is gone through
 #define SIGNAL_ECHO_MS 500 // one who ends a process group may reach us twice
 
 struct part {
@@ -112,6 +113,13 @@ static void on_unchanged(const struct prg_key *key, void *ctx)
     prg_meter_reconcile("inferenceservice", "success");
 }
 
+// Signals, health and changes are looked at between two turns.
+static bool is_late(void *ctx)
+{
+    const struct prg_process *p = ctx;
+    return prg_process_now_ms() - p->turn_ms >= TURN_MS;
+}
+
 static void add_serving(struct prg_process *p)
 {
     static const struct prg_part part = {
@@ -124,8 +132,11 @@ static void add_serving(struct prg_process *p)
         .open = serving_open,
         .free = serving_free,
     };
+    bool has_all_day = p->options->once; // there is nothing else to do
     struct prg_serving_loop_options options = {
         .workers = p->options->workers, .report = on_reconciled, .unchanged = on_unchanged, .wake = wake, .ctx = p};
+    if (!has_all_day)
+        options.is_late = is_late;
     p->serving = prg_serving_loop_new(p->store, p->planner, &options);
     prg_serving_loop_pause(p->serving, true);
     prg_process_add(p, &part, p->serving);
@@ -147,7 +158,7 @@ static void arm(struct prg_process *p);
 void prg_process_turn(struct prg_process *p)
 {
     struct part *part;
-    uint64_t now = prg_process_now_ms();
+    uint64_t now = p->turn_ms = prg_process_now_ms();
     int64_t wall_ns = prg_clock_wall_ns();
     each_part(part, p) if (part->part.run) part->part.run(now, wall_ns, part->ctx);
     if (p->options->after_turn)

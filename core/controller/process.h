@@ -43,10 +43,11 @@ struct prg_process {
     struct prg_vec parts;              // private
     struct prg_operations *operations; // metrics and health; NULL with options->once
     bool is_working, is_started, is_closed;
+    uint64_t turn_ms;             // when the turn under way began
     uint64_t signalled_ms;        // 0: not yet
     void (*signalled)(void *ctx); // SIGINT or SIGTERM came, for the first time: the driver is to end the process
     prg_ops_check_fn is_read;     // the store was read and can be read on; NULL: as soon as it is loaded
-    void *ctx; // of both
+    void *ctx;                    // of both
 };
 
 uint64_t prg_process_now_ms(void);

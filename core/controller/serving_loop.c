@@ -491,14 +491,17 @@ static int take(struct prg_serving_loop *loop)
 size_t prg_serving_loop_run(struct prg_serving_loop *loop, uint64_t now_ms, int64_t wall_ns)
 {
     size_t reconciled = 0;
+    bool is_late = false;
     int taken;
     loop->now_ms = now_ms;
     loop->wall_ns = wall_ns;
     loop->is_running = true;
     do {
         reconciled += end_all(loop);
-        while ((taken = take(loop)) >= 0)
+        while (!is_late && (taken = take(loop)) >= 0) {
             reconciled += (size_t)taken;
+            is_late = loop->options.is_late && loop->options.is_late(loop->options.ctx);
+        }
         prg_store_deliver(loop->store);
     } while (loop->ended.count);
     loop->is_running = false;

@@ -13,6 +13,9 @@ struct prg_serving_loop_options {
     // Instead of a report: nothing has changed since the last one, which had nothing to do (quiet.h); may be NULL.
     void (*unchanged)(const struct prg_key *key, void *ctx);
     void (*wake)(void *ctx); // something ended outside of run: run is wanted; may be NULL
+    // Asked after each key that run takes. True: the next one waits for the next run, so that others have their turn.
+    // NULL: run goes on as long as something is due.
+    bool (*is_late)(void *ctx);
     void *ctx;
 };
 

@@ -266,6 +266,33 @@ static void what_cannot_be_applied_is_told_in_the_status_and_tried_again_later(v
     assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 10);
 }
 
+static bool is_late(void *ctx)
+{
+    unsigned *keys = ctx;
+    return ++*keys % 3 == 0;
+}
+
+static void others_have_their_turn_between_services(void **state)
+{
+    struct fixture *f = *state;
+    unsigned keys = 0;
+    struct prg_serving_loop_options options = {.is_late = is_late, .ctx = &keys};
+    struct prg_serving_loop *loop = prg_serving_loop_new(f->store, f->planner, &options);
+    for (int i = 0; i < 7; i++)
+        put_service(f, prg_arena_printf(&f->arena, "s%d", i), sklearn);
+    prg_serving_loop_enqueue_all(loop, 1000);
+    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 3);
+    assert_int_equal(prg_serving_loop_next_ms(loop, 1000), 0);
+    assert_int_equal(prg_serving_loop_open(loop), 0); // what was begun is ended
+    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 3);
+    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 1);
+    assert_int_equal(prg_serving_loop_next_ms(loop, 1000), -1);
+    for (int i = 0; i < 7; i++)
+        assert_non_null(prg_reader_get(&f->store->reader, "apps", "Deployment", "default",
+                                       prg_arena_printf(&f->arena, "s%d-predictor", i)));
+    prg_serving_loop_free(loop);
+}
+
 static void a_service_that_is_gone_is_forgotten(void **state)
 {
     struct fixture *f = *state;
@@ -286,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_event_is_recorded_once_however_often_the_plan_says_it, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_applied_is_told_in_the_status_and_tried_again_later, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(others_have_their_turn_between_services, setup, teardown),
         cmocka_unit_test_setup_teardown(a_service_that_is_gone_is_forgotten, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
