@@ -409,7 +409,13 @@ static void end_report(struct learning_turn *turn)
                 report->conflicts++;
             return;
         }
-        answer(subject, PRG_LEARNING_RETRY, prg_error_text(came->error, text, sizeof(text)));
+        prg_error_text(came->error, text, sizeof(text));
+        if (came->retry == PRG_RETRY_ON_CHANGE) { // what it says cannot be stored, however often it is tried
+            record(subject, "Warning", "ReportIgnored", text);
+            answer(subject, PRG_LEARNING_REFUSED, text);
+        } else {
+            answer(subject, PRG_LEARNING_RETRY, text);
+        }
     }
     learning_enqueue(subject, 0);
 }

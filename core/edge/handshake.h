@@ -7,6 +7,6 @@
 const char *prg_handshake_problem(const struct prg_httpd_request *request, unsigned *ret_status);
 // The header Node-Name, or "". Valid while the request is.
 const char *prg_handshake_node(struct MHD_Connection *connection);
-bool prg_handshake_is_node_name(const char *text); // letters, digits, '-', '.', '_'; 1 to 253 of them
+bool prg_handshake_is_node_name(const char *text); // letters, digits, '-', '.', '_', at most 253; also none
 // Queues the answer 101; upgraded is called with ctx when it has been sent.
 enum MHD_Result prg_handshake_accept(struct MHD_Connection *connection, MHD_UpgradeHandler upgraded, void *ctx);

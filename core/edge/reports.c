@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "edge/envelope.h"
+#include "edge/handshake.h"
 #include "edge/link.h"
 #include "learning/names.h"
 
@@ -193,6 +194,12 @@ static void take_report(struct prg_edge_link *link, struct report *report, const
         make_ready(report);
 }
 
+// What could name an object of a cluster: nothing that is kept by its name is longer, or leads elsewhere.
+static bool is_name(const char *text)
+{
+    return *text && *text != '.' && prg_handshake_is_node_name(text);
+}
+
 // Looks at a message; true when it is kept as a report.
 static bool look_at(struct prg_edge_link *link, struct report *report, const char *text, size_t length)
 {
@@ -219,7 +226,7 @@ static bool look_at(struct prg_edge_link *link, struct report *report, const cha
                         prg_arena_printf(&report->arena, "kind '%.60s' is none of this controller", envelope.kind));
         return false;
     }
-    if (envelope.problem || !*name || strchr(name, '/') || strchr(envelope.ns, '/')) {
+    if (envelope.problem || !is_name(name) || (*envelope.ns && !is_name(envelope.ns))) {
         prg_edge_refuse(edge, PRG_EDGE_MALFORMED, link->node,
                         prg_arena_printf(&report->arena, "%s '%.60s/%.253s': %.200s", kind, envelope.ns, name,
                                          envelope.problem ? envelope.problem : "not the name of an object"));

@@ -63,7 +63,9 @@ static ssize_t on_recv(wslay_event_context_ptr wslay, uint8_t *buffer, size_t le
 {
     struct prg_websocket *ws = user;
     (void)flags;
-    if ((ws->is_paused && !ws->is_draining) || ws->is_ending || ws->turn_bytes == 0) {
+    // Answers to pings go out between turns, so that a peer that sends nothing else does not keep the loop.
+    bool is_behind = wslay_event_get_queued_msg_count(wslay) > QUEUE_MESSAGES;
+    if (((ws->is_paused || is_behind) && !ws->is_draining) || ws->is_ending || ws->turn_bytes == 0) {
         wslay_event_set_error(wslay, WSLAY_ERR_WOULDBLOCK);
         return -1;
     }

@@ -232,6 +232,25 @@ static void report(struct fixture *f, const char *type)
     prg_learning_loop_report(f->loop, &message, on_answer, f, f->now_ms);
 }
 
+static void a_report_that_the_server_will_never_take_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    put_job(f, "a", "Train", "Running");
+    put_pod(f, "a-train-x", "train", "Running");
+    report(f, "Failed");
+    report(f, "Completed");
+    run(f);
+    slow_store_refuse(&f->slow, PRG_RETRY_ON_CHANGE, 0);
+    run(f);
+    assert_int_equal(f->answers, 1);
+    assert_int_equal(f->answer, PRG_LEARNING_REFUSED);
+    assert_string_equal(next_write(f), "status IncrementalLearningJob"); // the one behind it has its turn
+    slow_store_refuse(&f->slow, PRG_RETRY_SLOWLY, 0);
+    run(f);
+    assert_int_equal(f->answers, 2);
+    assert_int_equal(f->answer, PRG_LEARNING_RETRY); // a right that is missing may be given
+}
+
 static void a_report_is_stored_before_the_next_plan(void **state)
 {
     struct fixture *f = *state;
@@ -405,6 +424,7 @@ int main(void)
         TEST(each_step_waits_for_the_one_before),
         TEST(a_pod_that_the_cache_does_not_show_yet_is_waited_for),
         TEST(a_pod_that_never_shows_up_holds_nobody_up_for_ever),
+        TEST(a_report_that_the_server_will_never_take_is_refused),
         TEST(a_report_is_stored_before_the_next_plan),
         TEST(a_report_that_is_refused_for_a_while_is_handed_back),
         TEST(a_report_whose_answer_was_lost_is_stored_once),

@@ -455,6 +455,30 @@ static void messages_that_are_none_are_counted_and_end_the_connection_where_the_
     }
 }
 
+// What is kept by its name is not made long by it, and leads nowhere else.
+static void what_cannot_be_the_name_of_an_object_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct client client;
+    char *names[] = {prg_arena_alloc(&f->arena, 254),      prg_arena_alloc(&f->arena, 255),
+                     prg_arena_strdup(&f->arena, "a\\nb"), prg_arena_strdup(&f->arena, ".."),
+                     prg_arena_strdup(&f->arena, "a b"),   prg_arena_strdup(&f->arena, "\xc3\xa4")};
+    for (size_t i = 0; i < 2; i++) {
+        memset(names[i], 'x', 253 + i);
+        names[i][253 + i] = '\0';
+    }
+    start(f, NULL);
+    client_open(&client, &f->loop, f->port, "edge1");
+    for (size_t i = 1; i < PRG_COUNT(names); i++) {
+        client_report(&client, "dataset", names[i], "{\"numberOfSamples\":7}");
+        await_refusal(f, PRG_EDGE_MALFORMED, i);
+    }
+    client_report(&client, "dataset", names[0], "{\"numberOfSamples\":7}");
+    await(f, names[0]);
+    assert_int_equal(prg_edge_stats(f->edge)->reports, 1);
+    client_close(&client);
+}
+
 static void broken_frames_end_the_connection_with_the_right_code(void **state)
 {
     static const struct {
@@ -968,6 +992,7 @@ int main(void)
         LINK_TEST(what_is_sent_before_the_answer_is_read_as_well),
         LINK_TEST(messages_in_fragments_with_pings_between_are_whole),
         LINK_TEST(messages_that_are_none_are_counted_and_end_the_connection_where_the_original_ends_it),
+        LINK_TEST(what_cannot_be_the_name_of_an_object_is_refused),
         LINK_TEST(broken_frames_end_the_connection_with_the_right_code),
         LINK_TEST(a_message_above_the_limit_is_refused_with_1009),
         LINK_TEST(a_report_that_cannot_be_stored_comes_again_and_those_behind_it_wait),
