@@ -316,6 +316,7 @@ static int plan(struct work *work, const struct prg_key *key, const cJSON *servi
     if (rc != PRG_OK || made->error_code == PRG_POLICY)
         return rc;
     prg_leftovers_add(reader, service, made);
+    prg_serving_plan_routeless(made, prg_planner_serving_config(loop->planner), loop->wall_ns);
     remember_objects(work, made);
     return prg_reconcile_add_plan(work->reconcile, &work->err);
 }

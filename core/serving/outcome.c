@@ -2,7 +2,10 @@
 // outcome.c: how a plan ends.
 #include "serving/outcome.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "object/meta.h"
 #include "serving/plan.h"
 #include "serving/render.h"
 
@@ -175,6 +178,44 @@ void prg_outcome_not_expressed(struct prg_serving *s)
                   "Knative mode runs the head only; workers need mode Standard");
     not_expressed(s, "deploymentStrategy", "StrategyNotSupported",
                   "Knative rolls revisions out by itself; a strategy needs mode Standard");
+}
+
+// ---- no route ----
+
+static bool is_routeless(const cJSON *service, const struct prg_serving_config *config)
+{
+    const cJSON *ingress = NULL;
+    if (prg_text_equal(prg_meta_label(service, "networking.kserve.io/visibility"), "cluster-local"))
+        return true;
+    if (prg_serving_config_section(config, "ingress", &ingress, NULL) != PRG_OK)
+        return false;
+    return prg_json_get_true(ingress, "disableIngressCreation") ||
+           prg_text_equal(prg_json_get_text(ingress, "ingressDomain"), "svc.cluster.local");
+}
+
+// Of the modes only Standard leaves the route to an Ingress.
+static bool has_deployment(const struct prg_plan *plan)
+{
+    const cJSON *object;
+    prg_json_each (object, plan->objects)
+        if (prg_text_equal(prg_json_get_text(object, "kind"), "Deployment"))
+            return true;
+    return false;
+}
+
+void prg_serving_plan_routeless(struct prg_plan *plan, const struct prg_serving_config *config, int64_t now_ns)
+{
+    struct prg_serving s = {.arena = plan->arena, .plan = plan, .service = plan->resource};
+    const cJSON *ready = prg_status_get_condition(&s, "PredictorReady");
+    const cJSON *route = prg_status_get_condition(&s, "IngressReady");
+    const char *decided = prg_json_get_text(route, "status");
+    if (!prg_text_equal(prg_json_get_text(ready, "status"), "True") || !is_routeless(s.service, config) ||
+        !has_deployment(plan) || (decided && strcmp(decided, "Unknown") != 0) || has_component(&s, "transformer") ||
+        has_component(&s, "explainer"))
+        return;
+    prg_clock_format(now_ns, s.now);
+    prg_status_condition(&s, "IngressReady", "True", NULL, NULL, NULL);
+    prg_plan_trace(plan, "route", NULL, prg_meta_name(s.service), "none", "there is to be none; the service is ready");
 }
 
 void prg_serving_plan_failed(struct prg_plan *plan, int64_t now_ns, const char *reason, const char *message)

@@ -266,6 +266,60 @@ static void what_cannot_be_applied_is_told_in_the_status_and_tried_again_later(v
     assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 10);
 }
 
+// The Deployment of the service is up; then what the service says about a condition.
+static const char *condition_when_up(struct fixture *f, const char *name, const char *type)
+{
+    const char *deployment = prg_arena_printf(&f->arena, "%s-predictor", name);
+    const cJSON *condition;
+    changed(f, "serving.kserve.io", "InferenceService", "default", name);
+    assert_int_equal(run(f), 1);
+    assert_string_equal(f->error, "");
+    cJSON *up = prg_json_copy(&f->arena, get(f, "apps", "Deployment", deployment));
+    prg_json_set(&f->arena, up, "status",
+                 json_of(&f->arena, "{'replicas':1,'readyReplicas':1,'availableReplicas':1,'updatedReplicas':1,"
+                                    "'conditions':[{'type':'Available','status':'True'},{'type':'Progressing','status':"
+                                    "'True','reason':'NewReplicaSetAvailable'}]}"));
+    put(f, prg_json_print_arena(&f->arena, up, PRG_JSON_COMPACT));
+    changed(f, "apps", "Deployment", "default", deployment);
+    assert_int_equal(run(f), 1);
+    assert_string_equal(f->error, "");
+    prg_json_each (condition,
+                   prg_json_at(get(f, "serving.kserve.io", "InferenceService", name), "status", "conditions"))
+        if (prg_text_equal(prg_json_get_text(condition, "type"), type))
+            return prg_json_get_text(condition, "status");
+    return "missing";
+}
+
+static void put_ingress_config(struct fixture *f, const char *ingress)
+{
+    put(f, prg_arena_printf(&f->arena,
+                            "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'inferenceservice-config',"
+                            "'namespace':'kserve'},'data':{'ingress':'%s','storageInitializer':'{\\'image\\':\\'i\\',"
+                            "\\'memoryRequest\\':\\'1Mi\\',\\'memoryLimit\\':\\'1Mi\\',\\'cpuRequest\\':\\'1\\',"
+                            "\\'cpuLimit\\':\\'1\\'}'}}",
+                            ingress));
+    prg_planner_load_config(f->planner, &f->store->reader);
+}
+
+#define GATEWAY "\\'ingressGateway\\':\\'a/b\\',\\'kserveIngressGateway\\':\\'a/b\\'"
+
+static void where_there_is_to_be_no_route_a_service_is_ready_without_one(void **state)
+{
+    struct fixture *f = *state;
+    put_ingress_config(f, "{" GATEWAY "}");
+    put_service(f, "routed", sklearn);
+    assert_string_equal(condition_when_up(f, "routed", "PredictorReady"), "True");
+    assert_string_equal(condition_when_up(f, "routed", "Ready"), "Unknown"); // somebody else is to make the route
+    put_ingress_config(f, "{" GATEWAY ",\\'disableIngressCreation\\':true}");
+    put_service(f, "a", sklearn);
+    assert_string_equal(condition_when_up(f, "a", "IngressReady"), "True");
+    assert_string_equal(condition_when_up(f, "a", "Ready"), "True");
+    assert_false(f->status_changed); // once
+    put_ingress_config(f, "{" GATEWAY ",\\'ingressDomain\\':\\'svc.cluster.local\\'}");
+    put_service(f, "b", sklearn);
+    assert_string_equal(condition_when_up(f, "b", "Ready"), "True");
+}
+
 static bool is_late(void *ctx)
 {
     unsigned *keys = ctx;
@@ -313,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_event_is_recorded_once_however_often_the_plan_says_it, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_applied_is_told_in_the_status_and_tried_again_later, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(where_there_is_to_be_no_route_a_service_is_ready_without_one, setup, teardown),
         cmocka_unit_test_setup_teardown(others_have_their_turn_between_services, setup, teardown),
         cmocka_unit_test_setup_teardown(a_service_that_is_gone_is_forgotten, setup, teardown),
     };
