@@ -31,6 +31,6 @@ extern const char *const prg_serving_conditions[];
 void prg_serving_plan_failed(struct prg_plan *plan, int64_t now_ns, const char *reason, const char *message);
 
 // Where the configuration or the service says that there is to be no route, nobody else will set IngressReady: sets it
-// once the predictor is ready, as KServe's controller does around its predictor (docs/decisions/011-around-the-predictor.md). A
-// condition that somebody has decided stays.
+// once the predictor is ready, as KServe's controller does around its predictor. A condition that somebody has decided
+// stays. See docs/decisions/011-around-the-predictor.md.
 void prg_serving_plan_routeless(struct prg_plan *plan, const struct prg_serving_config *config, int64_t now_ns);
