@@ -8,8 +8,8 @@
 #include "controller/serving_loop.h"
 #include "object/meta.h"
 #include "policy/set.h"
-#include "serving/candidates.h"
 #include "serving/podspec.h"
+#include "serving/runtimes.h"
 #include "store/store_mem.h"
 
 static const int64_t now_ns = INT64_C(1780272000) * 1000000000; // 2026-06-01
@@ -58,6 +58,7 @@ struct cluster {
     struct prg_arena arena; // of what lives as long as the cluster
     struct prg_store *store;
     struct prg_policy_set *policies;
+    struct prg_runtimes *runtimes;
     cJSON *services[8]; // the service of isvc.json under other names and with other formats
     size_t turn;
 
@@ -98,6 +99,7 @@ static void cluster_init(struct cluster *c, int count, const char *policies)
     prg_arena_init(&c->arena);
     prg_arena_init(&c->plan_arena);
     c->store = prg_store_mem_new();
+    c->runtimes = prg_runtimes_new();
     bench_check(prg_policy_set_load(&options, &c->policies, &err), &err);
     snprintf(name, sizeof(name), "runtimes-%d.json", count);
     prg_json_each (runtime, prg_json_get(bench_read_json(&c->arena, name), "items"))
@@ -112,31 +114,17 @@ static void cluster_init(struct cluster *c, int count, const char *policies)
 
 static void cluster_release(struct cluster *c)
 {
+    prg_runtimes_free(c->runtimes);
     prg_store_free(c->store);
     prg_policy_set_unref(c->policies);
     prg_arena_release(&c->arena);
     prg_arena_release(&c->plan_arena);
 }
 
-struct listing {
-    const struct prg_runtime_request *request;
-    const struct prg_compat *compat;
-    bool is_cluster;
-    struct prg_candidate *candidates;
-    size_t count;
-};
-
-static void list_one(const cJSON *object, void *ctx)
-{
-    struct listing *l = ctx;
-    prg_candidate_of(object, l->is_cluster, l->request, l->compat, &l->candidates[l->count++]);
-}
-
 // What KServe's GetSupportingRuntimes does: list the runtimes of the namespace and the cluster, keep those that fit,
 // put them in order.
 static void select_for(struct cluster *c, const cJSON *service)
 {
-    enum { MOST = 1024 };
     const struct prg_decider *decide = prg_policy_set_decider(c->policies);
     const struct prg_reader *reader = &c->store->reader;
     struct prg_runtime_request request;
@@ -147,17 +135,15 @@ static void select_for(struct cluster *c, const cJSON *service)
     struct prg_decision_context context = {
         .arena = arena, .service = service, .config = prg_json_object(arena), .compat = prg_json_object(arena)};
     prg_candidates_request(service, NULL, prg_json_at(service, "spec", "predictor", "model"), &request);
-    struct listing l = {.request = &request,
-                        .compat = &prg_compat_kserve,
-                        .candidates = prg_arena_alloc(arena, MOST * sizeof(struct prg_candidate))};
-    reader->list(reader, "serving.kserve.io", "ServingRuntime", prg_meta_namespace(service), list_one, &l);
-    l.is_cluster = true;
-    reader->list(reader, "serving.kserve.io", "ClusterServingRuntime", NULL, list_one, &l);
+    static const struct prg_runtimes_handler handler = {NULL, NULL};
+    struct prg_candidate *candidates;
+    size_t count = prg_runtimes_candidates(c->runtimes, reader, prg_meta_namespace(service), &request,
+                                           &prg_compat_kserve, arena, &handler, &candidates);
     bench_check(decide->begin(decide->ctx, &context, &err), &err);
-    bench_check(decide->select(decide->ctx, &request, l.candidates, l.count, &selection, &err), &err);
+    bench_check(decide->select(decide->ctx, &request, candidates, count, &selection, &err), &err);
     decide->end(decide->ctx);
     c->chosen = selection.chosen ? selection.chosen->name : "";
-    c->candidates = l.count;
+    c->candidates = count;
     c->accepted = selection.count;
 }
 
@@ -173,12 +159,13 @@ static void select_turn(void *ctx)
     select_for(c, c->services[c->turn++ % PRG_COUNT(c->services)]);
 }
 
-// A question that was not asked before: what is kept is forgotten each time.
+// A question that was not asked before: what is kept of questions is forgotten each time, not what is kept of runtimes.
 static void select_first(void *ctx)
 {
     struct cluster *c = ctx;
     prg_answers_release(&c->policies->answers);
     prg_answers_init(&c->policies->answers);
+    prg_runtimes_forget_candidates(c->runtimes);
     select_for(c, c->services[0]);
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S INT64_C(1000000000)
@@ -127,4 +128,12 @@ bool prg_clock_parse(const char *text, int64_t *ret_wall_ns)
         return false;
     *ret_wall_ns = wall_ns;
     return true;
+}
+
+const char *prg_clock_plain(const char *text, char buffer[PRG_CLOCK_TEXT])
+{
+    int64_t ns;
+    if (!text || (strlen(text) == 20 && text[19] == 'Z') || !prg_clock_parse(text, &ns))
+        return text ? text : "";
+    return prg_clock_format(ns, buffer);
 }

@@ -9,6 +9,7 @@
 #include "learning/names.h"
 #include "object/meta.h"
 #include "record/record.h"
+#include "serving/runtimes.h"
 
 static const char config_map_name[] = "inferenceservice-config";
 
@@ -22,6 +23,7 @@ struct prg_planner {
     const cJSON *config_map;   // that config was read from, or NULL
     struct prg_record *record; // or NULL
     uint64_t state;            // counts what was set
+    struct prg_runtimes *runtimes;
 };
 
 struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struct prg_compat *compat,
@@ -34,6 +36,7 @@ struct prg_planner *prg_planner_new(struct prg_policy_set *policies, const struc
     planner->config_namespace = prg_xstrdup(config_namespace);
     prg_arena_init(&planner->config_arena);
     prg_serving_config_parse(&planner->config_arena, NULL, &planner->config);
+    planner->runtimes = prg_runtimes_new();
     return planner;
 }
 
@@ -47,6 +50,7 @@ void prg_planner_free(struct prg_planner *planner)
     prg_map_release(&planner->of_namespaces);
     prg_policy_set_unref(planner->policies);
     prg_arena_release(&planner->config_arena);
+    prg_runtimes_free(planner->runtimes);
     free(planner->config_namespace);
     free(planner->lc_server);
     free(planner);
@@ -139,6 +143,7 @@ struct planning { // what a plan is made from
     const struct prg_planner *planner;
     const struct prg_serving_config *config;
     const struct prg_reader *store;
+    struct prg_runtimes *runtimes; // or NULL
     int64_t now_ns;
     uint64_t seed;
 };
@@ -161,6 +166,7 @@ static int plan_service(const struct planning *in, struct prg_policy_set *polici
                                         .store = in->store,
                                         .config = in->config,
                                         .compat = in->planner->compat,
+                                        .runtimes = in->runtimes,
                                         .now_ns = in->now_ns,
                                         .seed = in->seed};
     return prg_serving_plan(&serving, prg_policy_set_decider(policies), plan, err);
@@ -232,6 +238,7 @@ static void end_recording(const struct planning *in, const struct prg_key *key, 
             &arena, prg_reader_get(redacted, "", "ConfigMap", planner->config_namespace, config_map_name), &config);
         shadow.config = &config;
         shadow.store = redacted;
+        shadow.runtimes = NULL;
         decision.plan = prg_plan_new(&arena);
         decision.err = &again;
         if (plan_subject(&shadow, key, decision.plan, &again) != PRG_OK)
@@ -244,7 +251,7 @@ int prg_planner_plan_job(struct prg_planner *planner, const struct prg_reader *s
                          uint64_t seed, struct prg_plan *plan, struct prg_learning_steps *ret_steps,
                          struct prg_error *err)
 {
-    struct planning in = {planner, &planner->config, store, now_ns, seed};
+    struct planning in = {planner, &planner->config, store, planner->runtimes, now_ns, seed};
     if (!planner->record)
         return plan_job(&in, job, plan, ret_steps, err);
     struct prg_key key = {PRG_SEDNA_GROUP, PRG_KIND_JOB, prg_meta_namespace(job), prg_meta_name(job)};
@@ -258,7 +265,7 @@ int prg_planner_plan_job(struct prg_planner *planner, const struct prg_reader *s
 int prg_planner_plan(struct prg_planner *planner, const struct prg_reader *store, const struct prg_key *key,
                      int64_t now_ns, uint64_t seed, struct prg_plan *plan, struct prg_error *err)
 {
-    struct planning in = {planner, &planner->config, store, now_ns, seed};
+    struct planning in = {planner, &planner->config, store, planner->runtimes, now_ns, seed};
     if (!planner->record)
         return plan_subject(&in, key, plan, err);
     in = begin_recording(&in);

@@ -166,6 +166,7 @@ struct prg_notes *prg_notes_new(const struct prg_reader *store, const struct prg
                                         .list = note_list,
                                         .list_labelled = note_labelled,
                                         .trouble = note_trouble,
+                                        .keeps_trees = store->keeps_trees,
                                         .state = note_state};
     notes->store = store;
     notes->ns = prg_xstrdup(subject->ns);

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// reader.c: looking for a label where there is no index of labels.
+// reader.c: looking for a label where there is no index of labels; where objects come from.
 #include "object/reader.h"
 
+#include <stdatomic.h>
+
 #include "object/meta.h"
+
+uint64_t prg_reader_next_number(void)
+{
+    static _Atomic uint64_t last;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
 
 void prg_reader_visit_filtered(const cJSON *object, void *ctx)
 {

@@ -33,6 +33,11 @@ struct prg_reader {
     // The state of an answer, without reading it. False: it cannot tell. NULL: it never can.
     bool (*state)(const struct prg_reader *reader, const struct prg_reader_question *question,
                   struct prg_reader_state *ret);
+    // The file that the object was read from, in arena, or NULL. NULL: there are no files.
+    const char *(*file)(const struct prg_reader *reader, const struct prg_key *key, struct prg_arena *arena);
+    // Another number than any other reader of the process has: what was given stays where it is as long as the state of
+    // the answer is the same. 0: it does not.
+    uint64_t keeps_trees;
 };
 
 // Visits every object of group and kind in ns (NULL: all namespaces) whose label has this value, ordered as list does.
@@ -50,6 +55,13 @@ static inline bool prg_reader_state(const struct prg_reader *reader, const struc
     *ret = (struct prg_reader_state){0};
     return reader->state && reader->state(reader, question, ret);
 }
+
+uint64_t prg_reader_next_number(void); // for keeps_trees, and whatever else is to be told apart
+
+// Where a node of the object stands, "services.yaml:12", in arena; NULL: that is not known. node NULL: the object
+// itself.
+const char *prg_reader_place(const struct prg_reader *reader, const struct prg_key *key, const cJSON *node,
+                             struct prg_arena *arena);
 
 // A visitor that passes on those with the label: for readers that list.
 struct prg_reader_filter {

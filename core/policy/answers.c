@@ -50,7 +50,8 @@ bool prg_answers_question(struct prg_strbuf *out, const struct prg_runtime_reque
     add_text(out, request->protocol);
     prg_strbuf_putc(out, (char)(request->protocol_given | request->named << 1 | request->multi_node << 2 |
                                 request->multi_model << 3));
-    for (size_t i = 0; i < count; i++) {
+    prg_strbuf_add(out, &request->candidates, sizeof(request->candidates));
+    for (size_t i = 0; !request->candidates && i < count; i++) {
         const struct prg_candidate *c = &candidates[i];
         // The rest of a candidate is what its object and the request say.
         struct {
@@ -108,6 +109,19 @@ static uint32_t keep_text(struct answer *answer, const char *text)
     return (uint32_t)offset;
 }
 
+// A thousand candidates are refused for a handful of reasons: each text is kept once. known: text -> where it is.
+static uint32_t keep_reason(struct answer *answer, struct prg_map *known, const char *text)
+{
+    if (!text)
+        return 0;
+    uintptr_t place = (uintptr_t)prg_map_get(known, text);
+    if (!place) {
+        place = keep_text(answer, text);
+        prg_map_put(known, text, (void *)place); // NOLINT(performance-no-int-to-ptr)
+    }
+    return (uint32_t)place;
+}
+
 static struct source keep_source(struct answer *answer, const struct prg_policy_source *source)
 {
     return (struct source){source->policy, source->function, keep_text(answer, source->file), source->line};
@@ -149,11 +163,14 @@ void prg_answers_keep(struct prg_answers *answers, const struct prg_strbuf *ques
                       const struct prg_candidate *candidates, size_t count, const struct prg_selection *selection)
 {
     struct answer *answer = prg_xcalloc(1, sizeof(*answer) + count * sizeof(answer->verdicts[0]));
+    struct prg_map known;
+    prg_map_init(&known);
     prg_strbuf_init(&answer->texts);
     prg_strbuf_putc(&answer->texts, '\0'); // offset 0 is no text
     for (size_t i = 0; i < count; i++)
-        answer->verdicts[i] =
-            (struct verdict){candidates[i].code, keep_text(answer, candidates[i].reason), candidates[i].accepted};
+        answer->verdicts[i] = (struct verdict){candidates[i].code, keep_reason(answer, &known, candidates[i].reason),
+                                               candidates[i].accepted};
+    prg_map_release(&known);
     answer->count = selection->count;
     answer->order = prg_xcalloc(selection->count + 1, sizeof(*answer->order));
     for (size_t i = 0; i < selection->count; i++)

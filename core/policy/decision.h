@@ -33,6 +33,8 @@ struct prg_candidate {
         const char *name, *version; // version may be NULL
         int64_t priority;
     } match;
+    uint32_t identity; // of the object (prg_json_identity), or 0: not looked at yet
+    uint32_t rank;     // among all candidates, as if none had a priority (policy/select.c), from 1; 0: not known
     // answers of select:
     bool accepted;
     const char *reason; // why not; or NULL
@@ -44,6 +46,9 @@ struct prg_runtime_request {
     const char *format_name, *format_version;        // version may be NULL
     const char *protocol;                            // "v1" when the model names none
     bool protocol_given, named, multi_node, multi_model;
+    // Stands for the candidates: of equal numbers and formats they are the same ones, in the same order, with rank and
+    // identity, and times of creation that compare as texts. 0: nothing is known of them.
+    uint64_t candidates;
 };
 
 struct prg_selection {

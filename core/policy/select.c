@@ -40,14 +40,11 @@ enum { SLOT_TABLE = 1, SLOT_REQUEST, SLOT_VIEWS, SLOT_FUNCTION };
 
 // ---- default order ----
 
-// Times compare as texts when they are written alike: whole seconds, UTC.
 static const char *plain_time(struct prg_arena *arena, const char *text)
 {
     char buffer[PRG_CLOCK_TEXT];
-    int64_t ns;
-    if (!text || (strlen(text) == 20 && text[19] == 'Z') || !prg_clock_parse(text, &ns))
-        return text ? text : "";
-    return prg_arena_strdup(arena, prg_clock_format(ns, buffer));
+    const char *plain = prg_clock_plain(text, buffer);
+    return plain == buffer ? prg_arena_strdup(arena, buffer) : plain;
 }
 
 static int compare_priority(const struct prg_candidate *a, const struct prg_candidate *b)
@@ -72,6 +69,56 @@ static int compare_default(const void *x, const void *y)
     if (order == 0)
         order = strcmp(b->created, a->created);
     return order ? order : strcmp(a->name, b->name);
+}
+
+// The same where ranks are known: only priorities are left to compare.
+static int compare_ranked(const void *x, const void *y)
+{
+    const struct prg_candidate *a = *(struct prg_candidate *const *)x, *b = *(struct prg_candidate *const *)y;
+    if (a->match.priority != b->match.priority)
+        return a->match.priority > b->match.priority ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+// Those of one scope, which are in the order of their ranks: the ones with a priority come first.
+static void order_scope(struct prg_candidate **candidates, size_t count, struct prg_candidate **spare)
+{
+    size_t first = 0, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool has_priority = candidates[i]->match.present && candidates[i]->match.has_priority;
+        if (has_priority)
+            candidates[first++] = candidates[i];
+        else
+            spare[last++] = candidates[i];
+    }
+    memcpy(candidates + first, spare, last * sizeof(struct prg_candidate *));
+    qsort(candidates, first, sizeof(struct prg_candidate *), compare_ranked);
+}
+
+// Puts all of `candidates` in their default order. Ranks, which the one who listed them made once, spare a thousand
+// comparisons of names.
+static void order_candidates(struct prg_arena *arena, const struct prg_runtime_request *request,
+                             struct prg_candidate *candidates, size_t count, struct prg_candidate **ret)
+{
+    size_t most = 0, at = 0, own = 0;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = &candidates[i];
+    for (size_t i = 0; request->candidates && i < count; i++)
+        most = candidates[i].rank > most ? candidates[i].rank : most;
+    if (!most) {
+        qsort(ret, count, sizeof(struct prg_candidate *), compare_default);
+        return;
+    }
+    struct prg_candidate **by_rank = prg_arena_array(arena, struct prg_candidate *, most + 1);
+    for (size_t i = 0; i < count; i++) {
+        by_rank[candidates[i].rank] = &candidates[i];
+        own += !candidates[i].is_cluster;
+    }
+    for (size_t i = 1; i <= most; i++) // those that cannot be read have a rank and are not here
+        if (by_rank[i])
+            ret[at++] = by_rank[i];
+    order_scope(ret, own, by_rank);
+    order_scope(ret + own, count - own, by_rank);
 }
 
 // ---- trees ----
@@ -328,9 +375,7 @@ static void prepare(struct choosing *c, const struct prg_runtime_request *reques
     c->views = prg_arena_array(arena, cJSON *, room);
     c->order = prg_arena_array(arena, size_t, room);
     c->spare = prg_arena_array(arena, size_t, room);
-    for (size_t i = 0; i < c->count; i++)
-        c->candidates[i] = &candidates[i];
-    qsort(c->candidates, c->count, sizeof(*c->candidates), compare_default);
+    order_candidates(arena, request, candidates, c->count, c->candidates);
     for (size_t i = 0; i < c->count; i++)
         c->views[i] = candidate_tree(arena, c->candidates[i]);
 }
@@ -365,7 +410,7 @@ int prg_set_select(void *ctx, const struct prg_runtime_request *request, struct 
     if (!set->context)
         return prg_fail(err, PRG_POLICY, "policy runtime_selection was asked outside a plan");
     *ret = (struct prg_selection){0};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; !request->candidates && i < count; i++)
         candidates[i].created = plain_time(set->context->arena, candidates[i].created);
     bool is_kept = !set->is_trial && prg_answers_question(&question, request, candidates, count);
     if (is_kept && prg_answers_find(&set->answers, &question, set->context->arena, candidates, count, ret))

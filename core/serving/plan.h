@@ -7,12 +7,15 @@
 #include "serving/compat.h"
 #include "serving/config.h"
 
+struct prg_runtimes;
+
 struct prg_serving_input {
     const cJSON *service; // as its user wrote it or as stored, with its status; never changed
     const struct prg_reader
         *store; // runtimes, storage containers, stored Deployments, pods, Secrets, Namespaces …; never changed
     const struct prg_serving_config *config;
     const struct prg_compat *compat;
+    struct prg_runtimes *runtimes; // kept from plan to plan of this store (serving/runtimes.h), or NULL
     int64_t now_ns;
     uint64_t seed; // of random suffixes
 };

@@ -6,6 +6,7 @@
 #include "serving/candidates.h"
 #include "serving/context.h"
 #include "serving/predictor.h"
+#include "serving/runtimes.h"
 #include "serving/typecheck.h"
 
 static cJSON *model_of(struct prg_serving *s)
@@ -131,100 +132,18 @@ static const cJSON *find_runtime(const struct prg_serving *s, const char *name, 
     return object;
 }
 
-// ---- runtimes that cannot be read ----
-
 static bool is_text(const cJSON *node)
 {
     return prg_json_is_string(node) && strlen(prg_json_text(node)) == prg_json_text_length(node);
 }
 
-static bool is_absent_or(const cJSON *node, bool (*accepts)(const cJSON *node))
+static void tell_unreadable(const cJSON *object, const char *why, void *ctx)
 {
-    return !node || prg_json_is_null(node) || accepts(node);
-}
-
-static bool is_boolean(const cJSON *node)
-{
-    return prg_json_is_bool(node);
-}
-
-static bool is_list_of(const cJSON *list, bool (*accepts)(const cJSON *node))
-{
-    const cJSON *item;
-    if (!list || prg_json_is_null(list))
-        return true;
-    if (!prg_json_is_array(list))
-        return false;
-    prg_json_each (item, list)
-        if (!accepts(item))
-            return false;
-    return true;
-}
-
-static bool is_format(const cJSON *entry)
-{
-    return prg_json_is_object(entry) && is_absent_or(prg_json_get(entry, "name"), is_text) &&
-           is_absent_or(prg_json_get(entry, "version"), is_text) &&
-           is_absent_or(prg_json_get(entry, "autoSelect"), is_boolean);
-}
-
-// Where a runtime is not what policies may expect of one, or NULL. A runtime that somebody broke is no reason why
-// services cannot get another one. Only what choosing looks at; the one that is chosen is checked as a whole.
-static const char *unreadable(const cJSON *object)
-{
-    const cJSON *spec = prg_json_get(object, "spec");
-    if (!prg_json_is_object(spec))
-        return "/spec is no object";
-    if (!is_absent_or(prg_json_get(spec, "disabled"), is_boolean) ||
-        !is_absent_or(prg_json_get(spec, "multiModel"), is_boolean))
-        return "/spec/disabled or /spec/multiModel is no boolean";
-    if (!is_list_of(prg_json_get(spec, "protocolVersions"), is_text))
-        return "/spec/protocolVersions is no list of texts";
-    if (!is_list_of(prg_json_get(spec, "supportedModelFormats"), is_format))
-        return "/spec/supportedModelFormats is no list of formats with name, version and autoSelect";
-    return NULL;
-}
-
-struct listing {
-    struct prg_serving *s;
-    const cJSON **objects;
-    size_t count, cap;
-};
-
-static void list_one(const cJSON *object, void *ctx)
-{
-    struct listing *l = ctx;
-    const char *why = unreadable(object);
-    if (why) {
-        const char *kind = prg_json_get_text(object, "kind");
-        prg_plan_trace(l->s->plan, "runtime", NULL,
-                       prg_arena_printf(l->s->arena, "%s %s", kind ? kind : "", prg_meta_name(object)), "rejected",
-                       prg_arena_printf(l->s->arena, "cannot be read: %s", why));
-        return;
-    }
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 32;
-        const cJSON **grown = prg_arena_array(l->s->arena, const cJSON *, cap);
-        if (l->count)
-            memcpy(grown, l->objects, l->count * sizeof(*grown));
-        l->objects = grown;
-        l->cap = cap;
-    }
-    l->objects[l->count++] = object;
-}
-
-static size_t list_candidates(struct prg_serving *s, const struct prg_runtime_request *request,
-                              struct prg_candidate **ret)
-{
-    struct listing l = {.s = s};
-    s->in->store->list(s->in->store, PRG_SERVING_GROUP, "ServingRuntime", s->ns, list_one, &l);
-    size_t in_namespace = l.count;
-    s->in->store->list(s->in->store, PRG_SERVING_GROUP, "ClusterServingRuntime", NULL, list_one, &l);
-    struct prg_candidate *candidates = prg_arena_array(s->arena, struct prg_candidate, l.count ? l.count : 1);
-    for (size_t i = 0; i < l.count; i++)
-        prg_candidate_of(l.objects[i], i >= in_namespace, request, s->compat, &candidates[i]);
-    *ret = candidates;
-    return l.count;
+    struct prg_serving *s = ctx;
+    const char *kind = prg_json_get_text(object, "kind");
+    prg_plan_trace(s->plan, "runtime", NULL,
+                   prg_arena_printf(s->arena, "%s %s", kind ? kind : "", prg_meta_name(object)), "rejected",
+                   prg_arena_printf(s->arena, "cannot be read: %s", why));
 }
 
 // ---- asking the policy ----
@@ -347,7 +266,7 @@ static int select_named(struct prg_serving *s, struct prg_runtime_request *reque
         return no_such_runtime(s, name, err);
     if (take(s, object, is_cluster, ret, err) != PRG_OK)
         return err ? err->code : PRG_INVALID;
-    const char *why = unreadable(object);
+    const char *why = prg_runtime_unreadable(object);
     if (why)
         return prg_fail(err, PRG_INVALID, "%s %s: %s", is_cluster ? "ClusterServingRuntime" : "ServingRuntime", name,
                         why);
@@ -383,7 +302,9 @@ static int select_best(struct prg_serving *s, struct prg_runtime_request *reques
 {
     struct prg_candidate *candidates;
     struct prg_selection selection;
-    size_t count = list_candidates(s, request, &candidates);
+    struct prg_runtimes_handler handler = {tell_unreadable, s};
+    size_t count = prg_runtimes_candidates(s->in->runtimes, s->in->store, s->ns, request, s->compat, s->arena, &handler,
+                                           &candidates);
     if (ask(s, request, candidates, count, &selection, err) != PRG_OK)
         return err ? err->code : PRG_POLICY;
     if (!selection.chosen)
@@ -413,9 +334,11 @@ int prg_serving_select(struct prg_serving *s, struct prg_runtime_choice *ret, st
     const cJSON *namespace_object = prg_reader_get(s->in->store, "", "Namespace", "", s->ns);
     static const char *const texts[] = {"name", "version"};
     memset(ret, 0, sizeof(*ret));
-    for (size_t i = 0; i < PRG_COUNT(texts); i++)
-        if (!is_absent_or(prg_json_at(model_of(s), "modelFormat", texts[i]), is_text))
+    for (size_t i = 0; i < PRG_COUNT(texts); i++) {
+        const cJSON *text = prg_json_at(model_of(s), "modelFormat", texts[i]);
+        if (text && !prg_json_is_null(text) && !is_text(text))
             return prg_fail(err, PRG_INVALID, "/spec/predictor/model/modelFormat/%s is no text without NUL", texts[i]);
+    }
     prg_candidates_request(s->service, namespace_object, model_of(s), &request);
     request.multi_node = s->multi_node;
     int rc = request.named ? select_named(s, &request, ret, err) : select_best(s, &request, ret, err);

@@ -478,6 +478,7 @@ struct prg_store *prg_store_mem_new(void)
     mem->store.reader.list = mem_list;
     mem->store.reader.list_labelled = mem_list_labelled;
     mem->store.reader.state = mem_state;
+    mem->store.reader.keeps_trees = prg_reader_next_number();
     mem->store.ops = &ops;
     prg_map_init(&mem->entries);
     prg_map_init(&mem->kinds);

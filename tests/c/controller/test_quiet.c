@@ -195,6 +195,14 @@ static void spy_labelled(const struct prg_reader *reader, const char *group, con
     spy.real.list_labelled(reader, group, kind, ns, label, value, visit, ctx);
 }
 
+// Whoever asks for a state and keeps what it had then has read.
+static bool spy_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                      struct prg_reader_state *ret)
+{
+    note(*question);
+    return spy.real.state(reader, question, ret);
+}
+
 static void watch_reads(struct fixture *f)
 {
     spy.count = 0;
@@ -203,6 +211,7 @@ static void watch_reads(struct fixture *f)
     f->store->reader.get = spy_get;
     f->store->reader.list = spy_list;
     f->store->reader.list_labelled = spy_labelled;
+    f->store->reader.state = spy_state;
     prg_planner_load_config(f->planner, &f->store->reader);
     assert_true(is_planned(f)); // the configuration was read again
     f->store->reader = spy.real;
