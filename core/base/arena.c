@@ -87,6 +87,23 @@ void prg_arena_reset(struct prg_arena *arena)
     arena->chunk = kept;
 }
 
+void prg_arena_adopt(struct prg_arena *arena, struct prg_arena *other)
+{
+    struct prg_arena_chunk *last = other->chunk;
+    if (last) {
+        while (last->next)
+            last = last->next;
+        // Behind the newest, so that bumping goes on where it was.
+        last->next = arena->chunk ? arena->chunk->next : NULL;
+        if (arena->chunk)
+            arena->chunk->next = other->chunk;
+        else
+            arena->chunk = other->chunk;
+        arena->used_bytes += other->used_bytes;
+    }
+    prg_arena_init(other);
+}
+
 static struct prg_arena_chunk *next_chunk(struct prg_arena *arena, size_t size)
 {
     struct prg_arena_chunk *newest = arena->chunk;
@@ -163,6 +180,18 @@ char *prg_arena_strndup(struct prg_arena *arena, const char *text, size_t length
         memcpy(copy, text, length);
     copy[length] = '\0';
     return copy;
+}
+
+char *prg_arena_join_all(struct prg_arena *arena, const char *const *texts)
+{
+    size_t length = 0;
+    for (const char *const *text = texts; *text; text++)
+        length += strlen(*text);
+    char *joined = take_high(arena, length + 1), *at = joined;
+    for (; *texts; texts++)
+        at = stpcpy(at, *texts);
+    *at = '\0';
+    return joined;
 }
 
 char *prg_arena_printf(struct prg_arena *arena, const char *format, ...)

@@ -17,12 +17,17 @@ struct prg_arena {
 void prg_arena_init(struct prg_arena *arena);
 void prg_arena_release(struct prg_arena *arena); // frees all; a zeroed arena is fine; usable again after init
 void prg_arena_reset(struct prg_arena *arena);   // forgets all, keeps one chunk for reuse
+// What was allocated from other lives as long as arena from now on; other is empty, as after init.
+void prg_arena_adopt(struct prg_arena *arena, struct prg_arena *other);
 
 void *prg_arena_alloc(struct prg_arena *arena, size_t size);  // uninitialised
 void *prg_arena_zalloc(struct prg_arena *arena, size_t size); // zeroed
 char *prg_arena_strdup(struct prg_arena *arena, const char *text);
 char *prg_arena_strndup(struct prg_arena *arena, const char *text, size_t length); // adds the terminator
 char *prg_arena_printf(struct prg_arena *arena, const char *format, ...) PRG_PRINTF(2, 3);
+// prg_arena_join(arena, "a", text, "b"): the texts one behind the other.
+#define prg_arena_join(arena, ...) prg_arena_join_all((arena), (const char *const[]){__VA_ARGS__, NULL})
+char *prg_arena_join_all(struct prg_arena *arena, const char *const *texts); // NULL at the end
 char *prg_arena_vprintf(struct prg_arena *arena, const char *format, va_list args);
 
 #define prg_auto_arena __attribute__((cleanup(prg_arena_release))) struct prg_arena

@@ -26,6 +26,14 @@ static const cJSON *folder_get(const struct prg_reader *reader, const struct prg
     return c->index->reader.get(&c->index->reader, key);
 }
 
+static const char *folder_file(const struct prg_reader *reader, const struct prg_key *key, struct prg_arena *arena)
+{
+    const struct prg_catalog *c = (const struct prg_catalog *)reader;
+    const struct prg_folder_slot *slot = prg_folder_slot_find(c, key);
+    const struct prg_folder_record *record = slot && slot->user ? slot->user : slot ? slot->rendered : NULL;
+    return record ? prg_arena_printf(arena, "%s/%s", c->root, record->file->path) : NULL;
+}
+
 static void folder_list(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
                         prg_reader_visit_fn visit, void *ctx)
 {
@@ -449,8 +457,10 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
     struct prg_catalog *c = prg_xcalloc(1, sizeof(*c));
     c->store.reader.get = folder_get;
     c->store.reader.list = folder_list;
+    c->store.reader.file = folder_file;
     c->store.reader.list_labelled = folder_list_labelled;
     c->store.reader.state = folder_state;
+    c->store.reader.keeps_trees = c->index->reader.keeps_trees;
     c->store.ops = &ops;
     size_t length = strlen(root);
     while (length > 1 && root[length - 1] == '/')

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/parallel.h"
 #include "base/vec.h"
 #include "object/meta.h"
 #include "yaml/load.h"
@@ -102,6 +103,90 @@ int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char
     int rc = prg_yaml_load_file(arena, path, NULL, &docs, err);
     return rc == PRG_OK ? visit_documents(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
 }
+
+// ---- many files ----
+
+enum { MOST_THREADS = 16 };
+
+struct read_file {            // what a file holds
+    struct prg_vec manifests; // struct prg_manifest *, in the arena of the thread that read it
+    int rc;
+    struct prg_error *err; // on the heap; NULL: it could be read
+};
+
+struct reading {
+    const struct prg_vec *paths;
+    const char *default_namespace;
+    prg_manifest_mark_fn mark;
+    struct prg_arena *arenas; // one a thread
+    struct read_file *files;
+};
+
+struct keeping {
+    struct read_file *file;
+    struct prg_arena *arena;
+    prg_manifest_mark_fn mark;
+};
+
+static int keep_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
+{
+    struct keeping *keeping = ctx;
+    struct prg_manifest *kept = prg_arena_new(keeping->arena, struct prg_manifest);
+    (void)err;
+    *kept = *manifest;
+    kept->is_marked = keeping->mark && keeping->mark(manifest);
+    prg_vec_push(&keeping->file->manifests, kept);
+    return PRG_OK;
+}
+
+static void read_piece(size_t piece, size_t worker, void *ctx)
+{
+    struct reading *reading = ctx;
+    struct read_file *file = &reading->files[piece];
+    struct keeping keeping = {file, &reading->arenas[worker], reading->mark};
+    struct prg_error err = {0};
+    file->rc = prg_manifest_load_file(keeping.arena, reading->paths->items[piece], reading->default_namespace,
+                                      keep_manifest, &keeping, &err);
+    if (file->rc != PRG_OK) {
+        file->err = prg_xmalloc(sizeof(err));
+        *file->err = err;
+    }
+}
+
+static int visit_read(const struct read_file *file, prg_manifest_fn visit, void *ctx, struct prg_error *err)
+{
+    int rc = PRG_OK;
+    for (size_t i = 0; rc == PRG_OK && i < file->manifests.count; i++)
+        rc = visit(file->manifests.items[i], ctx, err);
+    if (rc == PRG_OK && file->rc != PRG_OK && err)
+        *err = *file->err;
+    return rc == PRG_OK ? file->rc : rc;
+}
+
+int prg_manifest_load_files(struct prg_arena *arena, const struct prg_vec *paths, const char *default_namespace,
+                            prg_manifest_mark_fn mark, prg_manifest_fn visit, void *ctx, struct prg_error *err)
+{
+    size_t threads = prg_parallel_threads(paths->count, MOST_THREADS);
+    struct reading reading = {paths, default_namespace, mark, prg_xcalloc(threads, sizeof(struct prg_arena)),
+                              prg_xcalloc(paths->count + 1, sizeof(struct read_file))};
+    int rc = PRG_OK;
+    for (size_t i = 0; i < paths->count; i++)
+        prg_vec_init(&reading.files[i].manifests);
+    prg_parallel(paths->count, threads, read_piece, &reading);
+    for (size_t i = 0; i < threads; i++)
+        prg_arena_adopt(arena, &reading.arenas[i]);
+    for (size_t i = 0; rc == PRG_OK && i < paths->count; i++)
+        rc = visit_read(&reading.files[i], visit, ctx, err);
+    for (size_t i = 0; i < paths->count; i++) {
+        prg_vec_release(&reading.files[i].manifests);
+        free(reading.files[i].err);
+    }
+    free(reading.files);
+    free(reading.arenas);
+    return rc;
+}
+
+// ---- folders ----
 
 bool prg_manifest_is_name(const char *name)
 {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "catalog/manifest.h"
 #include "catalog/path.h"
 #include "catalog/sync.h"
@@ -19,6 +20,7 @@
 #include "yaml/load.h"
 
 #define LARGEST_FILE ((size_t)16 * 1024 * 1024)
+enum { FILES_PER_THREAD = 8, MOST_THREADS = 16 };
 
 enum outcome { OUTCOME_SAME, OUTCOME_GOOD, OUTCOME_BROKEN, OUTCOME_GONE };
 
@@ -254,9 +256,9 @@ static void set_broken(struct change *change, const struct prg_error *err)
         change->digest = prg_map_hash(text, strlen(text));
 }
 
-static void read_change(struct prg_sync *pass, struct change *change)
+// Touches nothing but the change and its file: files are read by several threads when there are many.
+static void read_change(const struct prg_catalog *c, struct change *change)
 {
-    struct prg_catalog *c = pass->c;
     struct prg_folder_file *file = change->file;
     prg_auto_strbuf shown = PRG_STRBUF_INIT, text = PRG_STRBUF_INIT;
     struct prg_error err = {0};
@@ -491,16 +493,22 @@ static void pass_init(struct prg_sync *pass, struct prg_catalog *c)
     prg_map_init(&pass->unreadable);
 }
 
+static void read_piece(size_t piece, size_t worker, void *ctx)
+{
+    struct prg_sync *pass = ctx;
+    struct change *change = pass->changes.items[piece];
+    (void)worker;
+    if (change->outcome != OUTCOME_GONE)
+        read_change(pass->c, change);
+}
+
 // Scans and reads; what could not be read is noted.
 static void read_folder(struct prg_sync *pass, bool tidy)
 {
     if (scan(pass, tidy) != PRG_OK)
         return;
-    for (size_t i = 0; i < pass->changes.count; i++) {
-        struct change *change = pass->changes.items[i];
-        if (change->outcome != OUTCOME_GONE)
-            read_change(pass, change);
-    }
+    size_t count = pass->changes.count;
+    prg_parallel(count, prg_parallel_threads(count / FILES_PER_THREAD, MOST_THREADS), read_piece, pass);
     install_changes(pass);
     rebuild_slots(pass);
 }

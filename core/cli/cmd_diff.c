@@ -106,7 +106,7 @@ static int load_settings(struct session *session, struct prg_error *err)
 static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
 {
     struct session *session = ctx;
-    if (prg_overlay_put(session->overlay, manifest->object, err) != PRG_OK)
+    if (prg_overlay_put(session->overlay, manifest->object, manifest->file, err) != PRG_OK)
         return prg_wrap(err, "--with: %s:%u", manifest->file, manifest->line);
     return PRG_OK;
 }
@@ -356,6 +356,7 @@ static int compare(struct session *session, struct prg_fleet **ret, struct prg_e
                                  .thread_count = session->thread_count,
                                  .equal_policies = prg_twin_equal_policies(base->sets[0], new->sets[0]),
                                  .stores = {base->store, new->store},
+                                 .overlay = session->overlay,
                                  .keys = session->keys,
                                  .key_count = session->key_count,
                                  .now_ns = session->inputs.now_ns,

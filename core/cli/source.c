@@ -15,17 +15,97 @@
 #include "store/store_mem.h"
 #include "json/schema.h"
 
+// ---- files ----
+
+// Objects of files, with the file of each.
+struct files_store {
+    struct prg_store store; // first
+    struct prg_store *objects;
+    struct prg_map files; // key text -> file
+};
+
+static const struct prg_reader *objects_of(const struct prg_reader *reader)
+{
+    return &((const struct files_store *)reader)->objects->reader;
+}
+
+static const cJSON *files_get(const struct prg_reader *reader, const struct prg_key *key)
+{
+    return objects_of(reader)->get(objects_of(reader), key);
+}
+
+static void files_list(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                       prg_reader_visit_fn visit, void *ctx)
+{
+    objects_of(reader)->list(objects_of(reader), group, kind, ns, visit, ctx);
+}
+
+static void files_list_labelled(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                                const char *label, const char *value, prg_reader_visit_fn visit, void *ctx)
+{
+    prg_reader_list_labelled(objects_of(reader), group, kind, ns, label, value, visit, ctx);
+}
+
+static const char *files_file(const struct prg_reader *reader, const struct prg_key *key, struct prg_arena *arena)
+{
+    return prg_map_get(&((const struct files_store *)reader)->files, prg_key_text(arena, key));
+}
+
+static int files_refresh(struct prg_store *store, prg_store_watch_fn changed, void *ctx, struct prg_error *err)
+{
+    (void)store;
+    (void)changed;
+    (void)ctx;
+    (void)err;
+    return PRG_OK;
+}
+
+static void files_free(struct prg_store *store)
+{
+    struct files_store *files = (struct files_store *)store;
+    prg_store_free(files->objects);
+    prg_map_release(&files->files);
+    free(files);
+}
+
+static struct files_store *files_new(void)
+{
+    // Nothing is written: there are no writing operations.
+    static const struct prg_store_ops ops = {.refresh = files_refresh, .free = files_free};
+    struct files_store *files = prg_xcalloc(1, sizeof(*files));
+    files->store.ops = &ops;
+    files->store.reader = (struct prg_reader){
+        .get = files_get, .list = files_list, .list_labelled = files_list_labelled, .file = files_file};
+    files->objects = prg_store_mem_new();
+    prg_map_init(&files->files);
+    return files;
+}
+
 struct reading {
-    const struct prg_cli_options *options;
     struct prg_arena *arena;
-    struct prg_store *store;
-    struct prg_map files; // key text -> file of the object: where the first of two is
+    struct files_store *files;
     size_t object_count;
 };
 
 struct finding_context {
     const char *file, *object;
+    bool has_found;
 };
+
+static void find_unknown(const struct prg_schema_finding *finding, void *ctx)
+{
+    struct finding_context *found = ctx;
+    found->has_found = found->has_found || finding->problem == PRG_PROBLEM_UNKNOWN_FIELD;
+}
+
+static bool has_unknown(const struct prg_manifest *manifest)
+{
+    const struct prg_schema *schema = prg_schema_of_kind(manifest->key.group, manifest->key.kind);
+    struct finding_context found = {0};
+    if (schema)
+        prg_schema_check(schema, manifest->object, find_unknown, &found);
+    return found.has_found;
+}
 
 // Wrong types are told by the plan, as errors; here only what is silently ignored otherwise.
 static void warn_unknown(const struct prg_schema_finding *finding, void *ctx)
@@ -44,50 +124,65 @@ static void warn_unknown(const struct prg_schema_finding *finding, void *ctx)
 static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
 {
     struct reading *reading = ctx;
-    const struct prg_schema *schema = prg_schema_of_kind(manifest->key.group, manifest->key.kind);
-    if (schema) {
-        struct finding_context where = {manifest->file, prg_key_text(reading->arena, &manifest->key)};
-        prg_schema_check(schema, manifest->object, warn_unknown, &where);
+    struct files_store *files = reading->files;
+    const char *text = prg_key_text(reading->arena, &manifest->key);
+    if (manifest->is_marked) {
+        struct finding_context where = {manifest->file, text, true};
+        prg_schema_check(prg_schema_of_kind(manifest->key.group, manifest->key.kind), manifest->object, warn_unknown,
+                         &where);
     }
     reading->object_count++;
-    const char *text = prg_key_text(reading->arena, &manifest->key);
-    if (prg_store_mem_put(reading->store, manifest->object, true, false, err) == PRG_OK) {
-        prg_map_put(&reading->files, text, (void *)(uintptr_t)manifest->file);
+    if (prg_store_mem_put(files->objects, manifest->object, true, false, err) == PRG_OK) {
+        prg_map_put(&files->files, text, (void *)(uintptr_t)manifest->file);
         return PRG_OK;
     }
-    const cJSON *first = reading->store->reader.get(&reading->store->reader, &manifest->key);
-    return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is also at %s:%u; keep one of the two", manifest->file,
-                    manifest->line, text, (const char *)prg_map_get(&reading->files, text),
-                    prg_json_position(first).line);
+    return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is also at %s; keep one of the two", manifest->file, manifest->line,
+                    text, prg_reader_place(&files->store.reader, &manifest->key, NULL, reading->arena));
 }
 
-static int add_file(const char *path, void *ctx, struct prg_error *err)
+// Standard input holds its text once, however often it is named.
+static bool is_named(const struct prg_vec *paths, const char *path)
 {
-    struct reading *reading = ctx;
-    return prg_manifest_load_file(reading->arena, path, reading->options->ns, add_manifest, reading, err);
+    for (size_t i = 0; i < paths->count; i++)
+        if (strcmp(paths->items[i], path) == 0)
+            return true;
+    return false;
+}
+
+static int name_file(const char *path, void *ctx, struct prg_error *err)
+{
+    (void)err;
+    if (strcmp(path, "-") != 0 || !is_named(ctx, path))
+        prg_vec_push(ctx, prg_xstrdup(path));
+    return PRG_OK;
 }
 
 static int open_files(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                       struct prg_error *err)
 {
-    struct reading reading = {.options = options, .arena = arena, .store = prg_store_mem_new()};
+    struct reading reading = {.arena = arena, .files = files_new()};
+    struct prg_vec paths;
     int rc = PRG_OK;
-    prg_map_init(&reading.files);
+    prg_vec_init(&paths);
     for (size_t i = 0; rc == PRG_OK && i < options->files.count; i++) {
         const char *path = options->files.items[i];
-        rc = strcmp(path, "-") == 0 ? add_file(path, &reading, err)
-                                    : prg_manifest_each_file(path, options->recursive, add_file, &reading, err);
+        rc = strcmp(path, "-") == 0 ? name_file(path, &paths, err)
+                                    : prg_manifest_each_file(path, options->recursive, name_file, &paths, err);
     }
+    if (rc == PRG_OK)
+        rc = prg_manifest_load_files(arena, &paths, options->ns, has_unknown, add_manifest, &reading, err);
     if (rc == PRG_OK && reading.object_count == 0)
         rc = prg_fail(err, PRG_INVALID,
                       "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)",
                       (const char *)options->files.items[0]);
-    prg_map_release(&reading.files);
+    for (size_t i = 0; i < paths.count; i++)
+        free(paths.items[i]);
+    prg_vec_release(&paths);
     if (rc != PRG_OK) {
-        prg_store_free(reading.store);
+        prg_store_free(&reading.files->store);
         return rc;
     }
-    *ret = reading.store;
+    *ret = &reading.files->store;
     return PRG_OK;
 }
 

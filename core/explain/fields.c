@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "explain/path.h"
+#include "json/index.h"
 
 struct walk {
     struct prg_arena *arena;
@@ -28,37 +29,55 @@ static void compare(struct walk *walk, const cJSON *from, const cJSON *to);
 
 // ---- members ----
 
-static int compare_members(const void *a, const void *b)
+struct pair { // a member that is not the same on both sides
+    const char *key;
+    const cJSON *from, *to; // NULL: not there
+};
+
+static int compare_pairs(const void *a, const void *b)
 {
-    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+    return strcmp(((const struct pair *)a)->key, ((const struct pair *)b)->key);
 }
 
-static const cJSON **sorted_members(const cJSON *object, size_t *ret_count)
+// Most members of most objects are equal, and most objects list the same members in the same order: what is equal is
+// passed over before anything is looked up, sorted or named.
+static struct pair *different_members(const cJSON *from, const cJSON *to, size_t *ret_count)
 {
-    size_t count = prg_json_count(object), i = 0;
-    const cJSON **members = prg_xcalloc(count ? count : 1, sizeof(*members)), *member;
-    prg_json_each (member, object)
-        members[i++] = member;
+    struct prg_json_index of_from, of_to;
+    struct pair *pairs;
+    const cJSON *member, *beside = to->child;
+    size_t count = 0;
+    prg_json_index_members(&of_from, from);
+    prg_json_index_members(&of_to, to);
+    pairs = prg_xcalloc(prg_json_count(from) + prg_json_count(to) + 1, sizeof(*pairs));
+    prg_json_each (member, from) {
+        bool is_beside = beside && strcmp(beside->string, member->string) == 0;
+        const cJSON *other = is_beside ? beside : prg_json_index_get(&of_to, member->string);
+        if (!prg_json_equal(member, other))
+            pairs[count++] = (struct pair){member->string, member, other};
+        beside = other ? other->next : beside;
+    }
+    prg_json_each (member, to)
+        if (!prg_json_index_get(&of_from, member->string))
+            pairs[count++] = (struct pair){member->string, NULL, member};
+    prg_json_index_release(&of_from);
+    prg_json_index_release(&of_to);
     if (count > 1)
-        qsort(members, count, sizeof(*members), compare_members);
+        qsort(pairs, count, sizeof(*pairs), compare_pairs);
     *ret_count = count;
-    return members;
+    return pairs;
 }
 
 static void compare_objects(struct walk *walk, const cJSON *from, const cJSON *to)
 {
-    size_t length = walk->path.length, from_count, to_count, i = 0, j = 0;
-    const cJSON **x = sorted_members(from, &from_count), **y = sorted_members(to, &to_count);
-    while (i < from_count || j < to_count) {
-        int order = i == from_count ? 1 : j == to_count ? -1 : strcmp(x[i]->string, y[j]->string);
-        const char *key = order <= 0 ? x[i]->string : y[j]->string;
-        const cJSON *old = order <= 0 ? x[i++] : NULL, *new = order >= 0 ? y[j++] : NULL;
-        prg_path_push_key(&walk->path, key);
-        compare(walk, old, new);
+    size_t length = walk->path.length, count;
+    struct pair *pairs = different_members(from, to, &count);
+    for (size_t i = 0; i < count; i++) {
+        prg_path_push_key(&walk->path, pairs[i].key);
+        compare(walk, pairs[i].from, pairs[i].to);
         prg_strbuf_truncate(&walk->path, length);
     }
-    free(x);
-    free(y);
+    free(pairs);
 }
 
 // ---- items ----
@@ -101,8 +120,11 @@ static const char *common_key(struct prg_map *from_map, struct prg_map *to_map, 
 static void compare_named(struct walk *walk, const cJSON *item, const struct prg_map *others, const char *key)
 {
     size_t length = walk->path.length;
+    const cJSON *other = prg_map_get(others, key_text(item, key));
+    if (prg_json_equal(item, other))
+        return;
     prg_path_push_name(&walk->path, key_text(item, key));
-    compare(walk, item, prg_map_get(others, key_text(item, key)));
+    compare(walk, item, other);
     prg_strbuf_truncate(&walk->path, length);
 }
 

@@ -14,12 +14,14 @@
 
 #include "explain/snapshot.h"
 #include "explain/twin.h"
+#include "serving/predictor.h"
 
 enum { CHUNK = 8, PROGRESS_MS = 100 };
 
 struct work {
     const struct prg_fleet_input *in;
     const struct prg_reader *stores[PRG_SIDE_COUNT];
+    bool has_same_settings; // of all planners: configuration and compatibility
     struct prg_fleet *fleet;
     atomic_size_t next, done;
     atomic_bool has_failed;
@@ -58,37 +60,138 @@ static int plan_side(const struct worker *worker, enum prg_side side, const stru
                             err);
 }
 
-// Where only the policies differ, a service is planned once while both sets are asked: when they gave the same answers,
-// that is the plan of both sides (*ret_same); it is the base's in any case. *ret_base NULL: it is not so simple.
+// ---- one plan instead of two ----
+//
+// A plan depends on its service, configuration, policies' answers and what it reads, on nothing else. So while the base
+// is planned the new set is asked the same questions (explain/twin.h), and it is noted whether something was read that
+// is another object on the new side. When neither makes a difference, the base's plan is that of both sides.
+//
+// A changed runtime is read by every service, since all runtimes are listed, and matters to few. There the new side is
+// planned as far as its choice; when that is the very object that the base has chosen, the plan goes on as the base's
+// did.
+
+// The base's objects, noting what the overlay has others for.
+struct watch {
+    struct prg_reader reader; // first member
+    const struct prg_reader *base;
+    const struct prg_overlay *overlay;
+    bool has_listed_runtimes; // some are others; only a choice lists them
+    bool has_seen;            // something else that is another
+};
+
+static struct watch *watch_of(const struct prg_reader *reader)
+{
+    return (struct watch *)(uintptr_t)reader;
+}
+
+static const cJSON *watch_get(const struct prg_reader *reader, const struct prg_key *key)
+{
+    struct watch *watch = watch_of(reader);
+    bool is_known;
+    (void)prg_overlay_get(watch->overlay, key, &is_known);
+    watch->has_seen = watch->has_seen || is_known;
+    return watch->base->get(watch->base, key);
+}
+
+static void note_list(struct watch *watch, const char *group, const char *kind, const char *ns)
+{
+    bool is_runtime = strcmp(group, PRG_SERVING_GROUP) == 0 &&
+                      (strcmp(kind, "ServingRuntime") == 0 || strcmp(kind, "ClusterServingRuntime") == 0);
+    size_t count;
+    const struct prg_key *keys = prg_overlay_keys(watch->overlay, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(keys[i].kind, kind) != 0 || strcmp(keys[i].group, group) != 0 || (ns && strcmp(keys[i].ns, ns) != 0))
+            continue;
+        *(is_runtime ? &watch->has_listed_runtimes : &watch->has_seen) = true;
+    }
+}
+
+static void watch_list(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                       prg_reader_visit_fn visit, void *ctx)
+{
+    struct watch *watch = watch_of(reader);
+    note_list(watch, group, kind, ns);
+    watch->base->list(watch->base, group, kind, ns, visit, ctx);
+}
+
+static void watch_list_labelled(const struct prg_reader *reader, const char *group, const char *kind, const char *ns,
+                                const char *label, const char *value, prg_reader_visit_fn visit, void *ctx)
+{
+    struct watch *watch = watch_of(reader);
+    note_list(watch, group, kind, ns);
+    prg_reader_list_labelled(watch->base, group, kind, ns, label, value, visit, ctx);
+}
+
+static struct watch watch_over(const struct prg_reader *base, const struct prg_overlay *overlay)
+{
+    return (struct watch){
+        .reader = {watch_get, watch_list, watch_list_labelled, NULL}, .base = base, .overlay = overlay};
+}
+
+static int plan_service(const struct worker *worker, enum prg_side side, const struct prg_reader *store,
+                        const struct prg_key *key, const struct prg_decider *decider, struct prg_plan *plan,
+                        struct prg_error *err)
+{
+    const struct prg_fleet_input *in = worker->work->in;
+    const struct prg_planner *planner = in->planners[side][worker->index];
+    struct prg_serving_input serving = {.service = store->get(store, key),
+                                        .store = store,
+                                        .config = prg_planner_serving_config(planner),
+                                        .compat = prg_planner_compat(planner),
+                                        .now_ns = in->now_ns,
+                                        .seed = in->seed};
+    int rc = prg_serving_plan(&serving, decider, plan, err);
+    return rc == PRG_OK ? prg_reader_trouble(worker->work->stores[side], err) : rc;
+}
+
+static const struct prg_decider *decider_of(const struct worker *worker, enum prg_side side, const char *ns)
+{
+    return prg_planner_decider(worker->work->in->planners[side][worker->index], ns);
+}
+
+// The new side chooses the runtime that the base has chosen. *ret_plan is its plan when it does not.
+static int choose_again(const struct worker *worker, const struct prg_key *key, const struct prg_plan *base,
+                        struct prg_arena *scratch, struct prg_plan **ret_plan, bool *ret_same, struct prg_error *err)
+{
+    const struct prg_candidate *chosen = base->runtimes ? base->runtimes->selection.chosen : NULL;
+    struct prg_twin twin;
+    if (!chosen)
+        return PRG_OK;
+    struct prg_plan *plan = prg_plan_new(scratch);
+    prg_twin_init_until(&twin, decider_of(worker, PRG_SIDE_NEW, key->ns), chosen->object);
+    int rc = plan_service(worker, PRG_SIDE_NEW, worker->work->stores[PRG_SIDE_NEW], key, &twin.decider, plan, err);
+    *ret_same = twin.has_stopped;
+    *ret_plan = twin.has_stopped ? NULL : plan;
+    return rc;
+}
+
+// *ret_base NULL: it is not so simple. Else it is the base's plan and *ret_new that of the new side; NULL: it has to be
+// made.
 static int plan_both(const struct worker *worker, const struct prg_key *key, struct prg_arena *scratch,
-                     struct prg_plan **ret_base, bool *ret_same, struct prg_error *err)
+                     struct prg_plan **ret_base, struct prg_plan **ret_new, struct prg_error *err)
 {
     const struct work *work = worker->work;
     const struct prg_fleet_input *in = work->in;
-    const struct prg_planner *base = in->planners[PRG_SIDE_BASE][worker->index];
-    const struct prg_planner *new = in->planners[PRG_SIDE_NEW][worker->index];
     const struct prg_reader *store = work->stores[PRG_SIDE_BASE];
     struct prg_twin twin;
-    *ret_base = NULL;
-    *ret_same = false;
-    if (store != work->stores[PRG_SIDE_NEW] || strcmp(key->kind, "InferenceService") != 0 ||
-        memcmp(prg_planner_compat(base), prg_planner_compat(new), sizeof(struct prg_compat)) != 0)
+    bool is_same_store = store == work->stores[PRG_SIDE_NEW], is_same = false;
+    *ret_base = *ret_new = NULL;
+    if ((!is_same_store && !in->overlay) || strcmp(key->kind, "InferenceService") != 0 || !work->has_same_settings ||
+        !store->get(store, key))
         return PRG_OK;
-    struct prg_serving_input serving = {.service = store->get(store, key),
-                                        .store = store,
-                                        .config = prg_planner_serving_config(base),
-                                        .compat = prg_planner_compat(base),
-                                        .now_ns = in->now_ns,
-                                        .seed = in->seed};
-    if (!serving.service)
-        return PRG_OK;
+    struct watch watch = watch_over(store, in->overlay);
     struct prg_plan *plan = prg_plan_new(scratch);
-    prg_twin_init(&twin, prg_planner_decider(base, key->ns), prg_planner_decider(new, key->ns), in->equal_policies);
-    int rc = prg_serving_plan(&serving, &twin.decider, plan, err);
-    if (rc == PRG_OK)
-        rc = prg_reader_trouble(store, err);
+    prg_twin_init(&twin, decider_of(worker, PRG_SIDE_BASE, key->ns), decider_of(worker, PRG_SIDE_NEW, key->ns),
+                  in->equal_policies);
+    int rc = plan_service(worker, PRG_SIDE_BASE, is_same_store ? store : &watch.reader, key, &twin.decider, plan, err);
     *ret_base = plan;
-    *ret_same = !twin.differs && !plan->error;
+    if (rc != PRG_OK || twin.differs || plan->error || watch.has_seen)
+        return rc;
+    is_same = !watch.has_listed_runtimes;
+    if (!is_same)
+        rc = choose_again(worker, key, plan, scratch, ret_new, &is_same, err);
+    if (is_same)
+        *ret_new = plan;
     return rc;
 }
 
@@ -97,14 +200,12 @@ static int compare_one(const struct worker *worker, size_t at, struct prg_arena 
     const struct work *work = worker->work;
     const struct prg_key *key = &work->in->keys[at];
     struct prg_plan *base, *new;
-    bool is_same;
-    int rc = plan_both(worker, key, scratch, &base, &is_same, err);
+    int rc = plan_both(worker, key, scratch, &base, &new, err);
     if (rc != PRG_OK)
         return prg_wrap(err, "%s %s/%s", key->kind, key->ns, key->name);
     if (!base)
         rc = plan_side(worker, PRG_SIDE_BASE, key, scratch, &base, err);
-    new = base;
-    if (rc == PRG_OK && !is_same)
+    if (rc == PRG_OK && !new)
         rc = plan_side(worker, PRG_SIDE_NEW, key, scratch, &new, err);
     if (rc == PRG_OK)
         prg_effect_of(worker->kept, work->stores[PRG_SIDE_BASE], base, new, &work->fleet->effects[at]);
@@ -210,9 +311,19 @@ static struct prg_fleet *new_fleet(const struct prg_fleet_input *in)
     return fleet;
 }
 
+// The configuration is read once, by each planner.
+static bool has_same_settings(const struct prg_fleet_input *in)
+{
+    const struct prg_planner *base = in->planners[PRG_SIDE_BASE][0], *new = in->planners[PRG_SIDE_NEW][0];
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    return memcmp(prg_planner_compat(base), prg_planner_compat(new), sizeof(struct prg_compat)) == 0 &&
+           prg_json_equal(prg_planner_config(base, &arena), prg_planner_config(new, &arena));
+}
+
 int prg_fleet_compare(const struct prg_fleet_input *in, struct prg_fleet **ret, struct prg_error *err)
 {
-    struct work work = {.in = in, .fleet = new_fleet(in)};
+    struct work work = {.in = in, .fleet = new_fleet(in), .has_same_settings = has_same_settings(in)};
     struct prg_snapshot *snapshots[PRG_SIDE_COUNT];
     pthread_condattr_t attributes;
     int rc = PRG_OK;

@@ -4,6 +4,7 @@
 #pragma once
 #include "controller/planner.h"
 #include "explain/effect.h"
+#include "explain/overlay.h"
 
 enum prg_side { PRG_SIDE_BASE, PRG_SIDE_NEW, PRG_SIDE_COUNT };
 
@@ -14,6 +15,9 @@ struct prg_fleet_input {
     unsigned equal_policies; // of the two sets: prg_twin_equal_policies; 0 is always right
     // The objects of each side, which may be the same reader. Read by one thread at a time.
     const struct prg_reader *stores[PRG_SIDE_COUNT];
+    // The new side's store is this one's reader, and it lies over the base's. NULL is always right: then every service
+    // is planned twice when the stores are not the same.
+    const struct prg_overlay *overlay;
     const struct prg_key *keys; // of services and jobs, sorted; may be missing on one side
     size_t key_count;
     int64_t now_ns;

@@ -35,7 +35,7 @@ static const char *try_out(struct hinting *h, const cJSON *edited, const char *h
     prg_arena_init(&arena);
     struct prg_overlay *overlay = prg_overlay_new(h->in->store);
     struct prg_plan *plan = prg_plan_new(&arena);
-    if (prg_overlay_put(overlay, edited, &err) == PRG_OK &&
+    if (prg_overlay_put(overlay, edited, NULL, &err) == PRG_OK &&
         prg_planner_plan(h->in->planner, prg_overlay_reader(overlay), &h->in->subject, h->in->now_ns, h->in->seed, plan,
                          &err) == PRG_OK &&
         plan->runtimes) {

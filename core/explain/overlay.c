@@ -11,8 +11,11 @@ struct prg_overlay {
     struct prg_reader reader; // first member
     const struct prg_reader *base;
     struct prg_arena arena;
-    struct prg_key *keys;  // sorted by prg_key_compare: kind, namespace, name, group
-    const cJSON **objects; // NULL: hidden
+    struct prg_key *keys; // sorted by prg_key_compare: kind, namespace, name, group
+    struct place {
+        const cJSON *object; // NULL: hidden
+        const char *file;    // or NULL
+    } * places;              // of each key
     size_t count, cap;
 };
 
@@ -38,23 +41,23 @@ static size_t place_of(const struct prg_overlay *overlay, const struct prg_key *
     return low;
 }
 
-static void insert(struct prg_overlay *overlay, size_t at, const struct prg_key *key, const cJSON *object)
+static void insert(struct prg_overlay *overlay, size_t at, const struct prg_key *key, struct place place)
 {
     if (overlay->count == overlay->cap) {
         overlay->cap = overlay->cap ? overlay->cap * 2 : 16;
         overlay->keys = prg_xrealloc(overlay->keys, overlay->cap * sizeof(*overlay->keys));
-        overlay->objects = prg_xrealloc(overlay->objects, overlay->cap * sizeof(*overlay->objects));
+        overlay->places = prg_xrealloc(overlay->places, overlay->cap * sizeof(*overlay->places));
     }
     memmove(overlay->keys + at + 1, overlay->keys + at, (overlay->count - at) * sizeof(*overlay->keys));
-    memmove(overlay->objects + at + 1, overlay->objects + at, (overlay->count - at) * sizeof(*overlay->objects));
+    memmove(overlay->places + at + 1, overlay->places + at, (overlay->count - at) * sizeof(*overlay->places));
     struct prg_arena *arena = &overlay->arena;
     overlay->keys[at] = (struct prg_key){prg_arena_strdup(arena, key->group), prg_arena_strdup(arena, key->kind),
                                          prg_arena_strdup(arena, key->ns), prg_arena_strdup(arena, key->name)};
-    overlay->objects[at] = object;
+    overlay->places[at] = place;
     overlay->count++;
 }
 
-int prg_overlay_put(struct prg_overlay *overlay, const cJSON *object, struct prg_error *err)
+int prg_overlay_put(struct prg_overlay *overlay, const cJSON *object, const char *file, struct prg_error *err)
 {
     prg_auto_arena scratch;
     struct prg_key key;
@@ -63,12 +66,13 @@ int prg_overlay_put(struct prg_overlay *overlay, const cJSON *object, struct prg
     if (prg_key_of(&scratch, object, &key, err) != PRG_OK)
         return err ? (int)err->code : PRG_INVALID;
     size_t at = place_of(overlay, &key, &is_there);
-    if (is_there && overlay->objects[at])
+    if (is_there && overlay->places[at].object)
         return prg_fail(err, PRG_CONFLICT, "%s is given twice", prg_key_text(&scratch, &key));
+    struct place place = {object, file};
     if (is_there)
-        overlay->objects[at] = object;
+        overlay->places[at] = place;
     else
-        insert(overlay, at, &key, object);
+        insert(overlay, at, &key, place);
     return PRG_OK;
 }
 
@@ -77,7 +81,7 @@ void prg_overlay_hide(struct prg_overlay *overlay, const struct prg_key *key)
     bool is_there;
     size_t at = place_of(overlay, key, &is_there);
     if (!is_there)
-        insert(overlay, at, key, NULL);
+        insert(overlay, at, key, (struct place){NULL, NULL});
 }
 
 // ---- reading ----
@@ -85,7 +89,7 @@ void prg_overlay_hide(struct prg_overlay *overlay, const struct prg_key *key)
 const cJSON *prg_overlay_get(const struct prg_overlay *overlay, const struct prg_key *key, bool *ret_known)
 {
     size_t at = place_of(overlay, key, ret_known);
-    return *ret_known ? overlay->objects[at] : NULL;
+    return *ret_known ? overlay->places[at].object : NULL;
 }
 
 static const cJSON *overlay_get(const struct prg_reader *reader, const struct prg_key *key)
@@ -109,7 +113,7 @@ struct merging {
 static bool is_listed(const struct merging *m, size_t at)
 {
     const struct prg_key *key = &m->overlay->keys[at];
-    const cJSON *object = m->overlay->objects[at];
+    const cJSON *object = m->overlay->places[at].object;
     if (!object || strcmp(key->group, m->group) != 0 || (m->ns && strcmp(key->ns, m->ns) != 0))
         return false;
     return !m->label || prg_text_equal(prg_meta_label(object, m->label), m->value);
@@ -131,7 +135,7 @@ static void visit_until(struct merging *m, const char *ns, const char *name)
                 return;
         }
         if (is_listed(m, m->next))
-            m->visit(m->overlay->objects[m->next], m->ctx);
+            m->visit(m->overlay->places[m->next].object, m->ctx);
     }
 }
 
@@ -175,6 +179,16 @@ static void overlay_list_labelled(const struct prg_reader *reader, const char *g
     visit_until(&m, NULL, NULL);
 }
 
+static const char *overlay_file(const struct prg_reader *reader, const struct prg_key *key, struct prg_arena *arena)
+{
+    const struct prg_overlay *overlay = (const struct prg_overlay *)reader;
+    bool is_known;
+    size_t at = place_of(overlay, key, &is_known);
+    if (is_known)
+        return overlay->places[at].file;
+    return overlay->base->file ? overlay->base->file(overlay->base, key, arena) : NULL;
+}
+
 static int overlay_trouble(const struct prg_reader *reader, struct prg_error *err)
 {
     return prg_reader_trouble(((const struct prg_overlay *)reader)->base, err);
@@ -183,8 +197,11 @@ static int overlay_trouble(const struct prg_reader *reader, struct prg_error *er
 struct prg_overlay *prg_overlay_new(const struct prg_reader *base)
 {
     struct prg_overlay *overlay = prg_xcalloc(1, sizeof(*overlay));
-    overlay->reader = (struct prg_reader){
-        .get = overlay_get, .list = overlay_list, .list_labelled = overlay_list_labelled, .trouble = overlay_trouble};
+    overlay->reader = (struct prg_reader){.get = overlay_get,
+                                          .list = overlay_list,
+                                          .list_labelled = overlay_list_labelled,
+                                          .trouble = overlay_trouble,
+                                          .file = overlay_file};
     overlay->base = base;
     prg_arena_init(&overlay->arena);
     return overlay;
@@ -196,7 +213,7 @@ void prg_overlay_free(struct prg_overlay *overlay)
         return;
     prg_arena_release(&overlay->arena);
     free(overlay->keys);
-    free(overlay->objects);
+    free(overlay->places);
     free(overlay);
 }
 

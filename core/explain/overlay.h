@@ -7,9 +7,10 @@ struct prg_overlay;
 
 struct prg_overlay *prg_overlay_new(const struct prg_reader *base);
 void prg_overlay_free(struct prg_overlay *overlay); // NULL is fine
-// object (borrowed) is seen in the place of what the base has under its key. PRG_INVALID: it has none; PRG_CONFLICT: it
-// is in the overlay already.
-int prg_overlay_put(struct prg_overlay *overlay, const cJSON *object, struct prg_error *err) PRG_MUST_USE;
+// object (borrowed) is seen in the place of what the base has under its key; file (borrowed, may be NULL): where it was
+// read from. PRG_INVALID: it has no key; PRG_CONFLICT: it is in the overlay already.
+int prg_overlay_put(struct prg_overlay *overlay, const cJSON *object, const char *file,
+                    struct prg_error *err) PRG_MUST_USE;
 void prg_overlay_hide(struct prg_overlay *overlay, const struct prg_key *key);
 const struct prg_reader *prg_overlay_reader(const struct prg_overlay *overlay);
 

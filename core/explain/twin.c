@@ -38,6 +38,8 @@ static int begin(void *ctx, const struct prg_decision_context *context, struct p
     twin->differs = false;
     twin->arena = context->arena;
     int rc = twin->first->begin(twin->first->ctx, context, err);
+    if (!twin->second)
+        return rc;
     twin->has_second_begun = rc == PRG_OK && twin->second->begin(twin->second->ctx, context, &ignored) == PRG_OK;
     twin->differs = !twin->has_second_begun;
     return rc;
@@ -63,6 +65,12 @@ static bool is_same_refusal(const struct prg_candidate *a, const struct prg_cand
     return true;
 }
 
+static int stop(struct prg_twin *twin, const struct prg_selection *selection, struct prg_error *err)
+{
+    twin->has_stopped = twin->stop_at && selection->chosen && selection->chosen->object == twin->stop_at;
+    return twin->has_stopped ? prg_fail(err, PRG_CONFLICT, "the plan is known from here on") : PRG_OK;
+}
+
 // What a plan takes from a selection is the chosen one, and all the reasons when there is none.
 static int select(void *ctx, const struct prg_runtime_request *request, struct prg_candidate *candidates, size_t count,
                   struct prg_selection *ret, struct prg_error *err)
@@ -76,7 +84,7 @@ static int select(void *ctx, const struct prg_runtime_request *request, struct p
     }
     int rc = twin->first->select(twin->first->ctx, request, candidates, count, ret, err);
     if (!asks_second(twin, PRG_TWIN_RUNTIME_SELECTION))
-        return rc;
+        return rc == PRG_OK ? stop(twin, ret, err) : rc;
     struct prg_selection other = {0};
     struct prg_error ignored = {0};
     int second = twin->second->select(twin->second->ctx, request, copies, count, &other, &ignored);
@@ -138,18 +146,13 @@ static int resolve_label(void *ctx, const char *key, const struct prg_label_valu
 }
 
 // A set that has a function and one that has none are not compared further.
-static bool has(struct prg_twin *twin, enum prg_twin_policies policy, bool first, bool second)
-{
-    if (first != second && asks_second(twin, policy))
-        twin->differs = true;
-    return first;
-}
-
 static bool has_resolve_label(void *ctx)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, PRG_TWIN_LABEL_PRIORITY, twin->first->has_resolve_label(twin->first->ctx),
-               twin->second->has_resolve_label(twin->second->ctx));
+    bool has = twin->first->has_resolve_label(twin->first->ctx);
+    if (asks_second(twin, PRG_TWIN_LABEL_PRIORITY) && has != twin->second->has_resolve_label(twin->second->ctx))
+        twin->differs = true;
+    return has;
 }
 
 // ---- pods ----
@@ -190,8 +193,11 @@ static int merge_env(void *ctx, const char *name, const cJSON *runtime_entry, co
 static bool has_container_merge(void *ctx, const char *function)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, PRG_TWIN_CONTAINER_MERGE, twin->first->has_container_merge(twin->first->ctx, function),
-               twin->second->has_container_merge(twin->second->ctx, function));
+    bool has = twin->first->has_container_merge(twin->first->ctx, function);
+    if (asks_second(twin, PRG_TWIN_CONTAINER_MERGE) &&
+        has != twin->second->has_container_merge(twin->second->ctx, function))
+        twin->differs = true;
+    return has;
 }
 
 static int image_tag(void *ctx, const char *image, const struct prg_image_request *request, const char **ret,
@@ -239,8 +245,10 @@ static int object_patch(void *ctx, const cJSON *object, cJSON **ret, struct prg_
 static bool has_object_patch(void *ctx)
 {
     struct prg_twin *twin = twin_of(ctx);
-    return has(twin, PRG_TWIN_OBJECT_PATCH, twin->first->has_object_patch(twin->first->ctx),
-               twin->second->has_object_patch(twin->second->ctx));
+    bool has = twin->first->has_object_patch(twin->first->ctx);
+    if (asks_second(twin, PRG_TWIN_OBJECT_PATCH) && has != twin->second->has_object_patch(twin->second->ctx))
+        twin->differs = true;
+    return has;
 }
 
 // ---- sets that share policies ----
@@ -334,4 +342,10 @@ void prg_twin_init(struct prg_twin *twin, const struct prg_decider *first, const
                               .first = first,
                               .second = second,
                               .equal = equal};
+}
+
+void prg_twin_init_until(struct prg_twin *twin, const struct prg_decider *first, const cJSON *stop_at)
+{
+    prg_twin_init(twin, first, NULL, ~0U);
+    twin->stop_at = stop_at;
 }

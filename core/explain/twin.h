@@ -25,6 +25,8 @@ struct prg_twin {
     struct prg_decider decider; // its ctx is the twin
     const struct prg_decider *first, *second;
     unsigned equal;          // enum prg_twin_policies: the second is not asked about them
+    const cJSON *stop_at;    // prg_twin_init_until; NULL: the plan goes on to its end
+    bool has_stopped;        // it was chosen, and the plan given up there
     struct prg_arena *arena; // of the plan under way
     bool differs;            // some answer was another, or may have been: the second is not asked any more
     bool has_second_begun;
@@ -33,3 +35,6 @@ struct prg_twin {
 // Both deciders are borrowed, and used by no one else during a plan.
 void prg_twin_init(struct prg_twin *twin, const struct prg_decider *first, const struct prg_decider *second,
                    unsigned equal);
+// A decider that answers as `first` and gives a plan up (has_stopped) as soon as it chooses the runtime `stop_at`, by
+// identity: for a caller who knows what becomes of it from there on.
+void prg_twin_init_until(struct prg_twin *twin, const struct prg_decider *first, const cJSON *stop_at);

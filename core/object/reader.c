@@ -29,3 +29,13 @@ void prg_reader_list_labelled(const struct prg_reader *reader, const char *group
     else
         reader->list(reader, group, kind, ns, prg_reader_visit_filtered, &filter);
 }
+
+const char *prg_reader_place(const struct prg_reader *reader, const struct prg_key *key, const cJSON *node,
+                             struct prg_arena *arena)
+{
+    const char *file = reader->file ? reader->file(reader, key, arena) : NULL;
+    if (!file)
+        return NULL;
+    struct prg_json_position at = prg_json_position(node ? node : reader->get(reader, key));
+    return at.line ? prg_arena_printf(arena, "%s:%u", file, at.line) : file;
+}

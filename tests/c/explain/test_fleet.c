@@ -200,8 +200,9 @@ static struct prg_planner *planner_of(struct fixture *f, struct prg_policy_set *
 }
 
 // Everything that a comparison says, as text.
-static void compare(struct fixture *f, struct prg_planner *const *base, struct prg_planner *const *new, size_t threads,
-                    const struct prg_reader *store_of_new, unsigned equal, struct prg_strbuf *out)
+static void compare_over(struct fixture *f, struct prg_planner *const *base, struct prg_planner *const *new,
+                         size_t threads, const struct prg_reader *store_of_new, const struct prg_overlay *overlay,
+                         unsigned equal, struct prg_strbuf *out)
 {
     struct prg_error err = {0};
     struct prg_fleet *fleet = NULL;
@@ -209,6 +210,7 @@ static void compare(struct fixture *f, struct prg_planner *const *base, struct p
                                  .thread_count = threads,
                                  .equal_policies = equal,
                                  .stores = {&f->store->reader, store_of_new},
+                                 .overlay = overlay,
                                  .keys = f->keys,
                                  .key_count = f->key_count,
                                  .now_ns = 1780272000000000000,
@@ -217,6 +219,12 @@ static void compare(struct fixture *f, struct prg_planner *const *base, struct p
     struct prg_report report = {.fleet = fleet, .base = "base", .new = "new"};
     prg_report_json(&report, out);
     prg_fleet_free(fleet);
+}
+
+static void compare(struct fixture *f, struct prg_planner *const *base, struct prg_planner *const *new, size_t threads,
+                    const struct prg_reader *store_of_new, unsigned equal, struct prg_strbuf *out)
+{
+    compare_over(f, base, new, threads, store_of_new, NULL, equal, out);
 }
 
 static void one_plan_with_both_sets_finds_what_two_plans_find(void **state)
@@ -239,6 +247,106 @@ static void one_plan_with_both_sets_finds_what_two_plans_find(void **state)
             prg_planner_free(new);
         }
     assert_true(different > PRG_COUNT(variants) * (PRG_COUNT(variants) - 1) / 2);
+}
+
+// ---- other objects ----
+
+struct change_of_objects {
+    const char *text;             // of objects that are others, or new
+    const char *kind, *ns, *name; // of one that is gone
+};
+
+static const struct change_of_objects changes_of_objects[] = {
+    // a runtime that serves some of them, one that nobody chooses, one that everybody would
+    {.text =
+         "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ClusterServingRuntime', 'metadata': {'name': "
+         "'kserve-xgbserver'}, 'spec': {'supportedModelFormats': [{'name': 'xgboost', 'version': '3', 'autoSelect': "
+         "true, 'priority': 9}], 'protocolVersions': ['v1', 'v2'], 'containers': [{'name': 'kserve-container', "
+         "'image': 'other:1'}]}}"},
+    {.text = "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ClusterServingRuntime', 'metadata': {'name': "
+             "'unwanted'}, 'spec': {'supportedModelFormats': [{'name': 'sklearn', 'version': '1', 'autoSelect': "
+             "false}], 'containers': [{'name': 'kserve-container', 'image': 'other:1'}]}}"},
+    {.text = "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ServingRuntime', 'metadata': {'name': 'mine', "
+             "'namespace': 'a'}, 'spec': {'supportedModelFormats': [{'name': 'sklearn', 'version': '1', 'autoSelect': "
+             "true, 'priority': 9}, {'name': 'xgboost', 'version': '3', 'autoSelect': true, 'priority': 9}], "
+             "'protocolVersions': ['v1', 'v2'], 'containers': [{'name': 'kserve-container', 'image': 'other:1'}]}}"},
+    // the one that a service names, and a second of the name of one that is chosen
+    {.kind = "ClusterServingRuntime", .ns = "", .name = "kserve-mlserver"},
+    {.text = "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ServingRuntime', 'metadata': {'name': "
+             "'kserve-sklearnserver', 'namespace': 'a', 'annotations': {'x': 'y'}}, 'spec': {'disabled': true, "
+             "'supportedModelFormats': [], 'containers': [{'name': 'kserve-container', 'image': 'other:1'}]}}"},
+    {.kind = "ClusterServingRuntime", .ns = "", .name = "kserve-lgbserver"},
+    // what is read beside runtimes
+    {.text = "{'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'a', 'labels': {'x': 'y'}}}"},
+    {.text = "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'unread', 'namespace': 'a'}}"},
+    {.text = "{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'plain-predictor', 'namespace': "
+             "'a'}, 'spec': {'replicas': 4}}"},
+    {.text = "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': {'name': 'labels', "
+             "'namespace': 'a'}, 'spec': {'predictor': {'model': {'modelFormat': {'name': 'sklearn'}, 'storageUri': "
+             "'gs://b/other'}}}}"},
+    {.kind = "InferenceService", .ns = "c", .name = "named"},
+};
+
+static const char *group_of_kind(const char *kind)
+{
+    return strcmp(kind, "ClusterServingRuntime") == 0 || strcmp(kind, "InferenceService") == 0 ? "serving.kserve.io"
+                                                                                               : "";
+}
+
+static void what_a_changed_object_changes_is_found_without_planning_all_twice(void **state)
+{
+    struct fixture *f = *state;
+    // The same policies, and such as change something besides; the faults kept as well.
+    static const size_t others[] = {2, 7, 11};
+    size_t different = 0;
+    for (size_t i = 0; i < PRG_COUNT(changes_of_objects); i++)
+        for (size_t j = 0; j < PRG_COUNT(others); j++) {
+            const struct change_of_objects *change = &changes_of_objects[i];
+            prg_auto_arena arena = {0};
+            prg_auto_strbuf shorter = PRG_STRBUF_INIT, apart = PRG_STRBUF_INIT;
+            struct prg_error err = {0};
+            struct prg_overlay *overlay = prg_overlay_new(&f->store->reader);
+            if (change->text)
+                assert_ok(prg_overlay_put(overlay, json_of(&arena, change->text), NULL, &err), &err);
+            struct prg_key gone = {change->kind ? group_of_kind(change->kind) : NULL, change->kind, change->ns,
+                                   change->name};
+            if (change->kind)
+                prg_overlay_hide(overlay, &gone);
+            struct prg_planner *base = planner_of(f, f->sets[0]), *new = planner_of(f, f->sets[others[j]]);
+            const struct prg_reader *reader = prg_overlay_reader(overlay);
+            unsigned equal = prg_twin_equal_policies(f->sets[0], f->sets[others[j]]);
+            compare_over(f, &base, &new, 1, reader, overlay, equal, &shorter);
+            compare_over(f, &base, &new, 1, reader, NULL, 0, &apart);
+            assert_string_equal(shorter.text, apart.text);
+            different += strstr(apart.text, "\"group\":") != NULL;
+            prg_planner_free(base);
+            prg_planner_free(new);
+            prg_overlay_free(overlay);
+        }
+    assert_true(different > PRG_COUNT(changes_of_objects));
+}
+
+static void another_configuration_is_no_small_change(void **state)
+{
+    struct fixture *f = *state;
+    prg_auto_arena arena = {0};
+    prg_auto_strbuf shorter = PRG_STRBUF_INIT, apart = PRG_STRBUF_INIT;
+    struct prg_error err = {0};
+    struct prg_overlay *overlay = prg_overlay_new(&f->store->reader);
+    const cJSON *map = json_of(&arena, "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': "
+                                       "'inferenceservice-config', 'namespace': 'kserve'}, 'data': {'deploy': "
+                                       "'{\\u0022defaultDeploymentMode\\u0022: \\u0022Standard\\u0022}'}}");
+    assert_ok(prg_overlay_put(overlay, map, NULL, &err), &err);
+    const struct prg_reader *reader = prg_overlay_reader(overlay);
+    struct prg_planner *base = planner_of(f, f->sets[0]), *new = planner_of(f, f->sets[2]);
+    prg_planner_load_config(new, reader);
+    compare_over(f, &base, &new, 1, reader, overlay, 0, &shorter);
+    compare_over(f, &base, &new, 1, reader, NULL, 0, &apart);
+    assert_string_equal(shorter.text, apart.text);
+    assert_non_null(strstr(apart.text, "\"group\":"));
+    prg_planner_free(base);
+    prg_planner_free(new);
+    prg_overlay_free(overlay);
 }
 
 static void the_number_of_threads_does_not_matter(void **state)
@@ -310,6 +418,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_plan_with_both_sets_finds_what_two_plans_find, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_changed_object_changes_is_found_without_planning_all_twice, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_configuration_is_no_small_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_number_of_threads_does_not_matter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies_with_the_same_text_are_known_to_be_equal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(objects_that_cannot_be_read_end_the_comparison, set_up, tear_down),

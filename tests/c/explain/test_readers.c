@@ -61,7 +61,7 @@ static int set_up(void **state)
         object(f, "v1", "Namespace", "", "only-here", "x"),
     };
     for (size_t i = 0; i < PRG_COUNT(changes); i++) {
-        assert_ok(prg_overlay_put(f->overlay, changes[i], &f->err), &f->err);
+        assert_ok(prg_overlay_put(f->overlay, changes[i], NULL, &f->err), &f->err);
         put(f, f->expected, changes[i]);
     }
     struct prg_key gone = {"", "Pod", "b-c", "n"}, never = {"", "Pod", "b-c", "never"};
@@ -182,10 +182,10 @@ static void threads_that_begin_at_once_get_the_same_answers(void **state)
 static void an_overlay_refuses_two_objects_of_one_key(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(prg_overlay_put(f->overlay, object(f, "v1", "Pod", "a", "m", "x"), &f->err), PRG_CONFLICT);
+    assert_int_equal(prg_overlay_put(f->overlay, object(f, "v1", "Pod", "a", "m", "x"), NULL, &f->err), PRG_CONFLICT);
     assert_error_has(&f->err, "Pod a/m is given twice");
     f->err = (struct prg_error){0};
-    assert_int_equal(prg_overlay_put(f->overlay, json_of(&f->arena, "{'kind': 'Pod'}"), &f->err), PRG_INVALID);
+    assert_int_equal(prg_overlay_put(f->overlay, json_of(&f->arena, "{'kind': 'Pod'}"), NULL, &f->err), PRG_INVALID);
 }
 
 static int fail_to_read(const struct prg_reader *reader, struct prg_error *err)
