@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_learning_loop.c: jobs through whole rounds over a store in memory, in virtual time, with edge nodes and a
 // kubelet that answer at once; the controller killed at each of its writes; hostile objects and reports.
-#include "support/support.h"
+#include "../learning/learning_objects.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,6 @@
 #include "controller/learning_loop.h"
 #include "learning/status.h"
 #include "object/meta.h"
-#include "store/store_mem.h"
-#include "yaml/load.h"
 
 #define START_NS (INT64_C(1780272000) * 1000000000) // 2026-06-01T00:00:00Z
 
@@ -111,40 +109,7 @@ static const cJSON *job_of(const struct world *w)
 
 static void put_yaml(struct world *w, const char *text)
 {
-    struct prg_yaml_docs docs;
-    struct prg_error err = {0};
-    assert_ok(prg_yaml_load(&w->arena, "test", text, strlen(text), NULL, &docs, &err), &err);
-    for (size_t i = 0; i < docs.count; i++)
-        assert_ok(prg_store_mem_put(w->store, docs.items[i], false, true, &err), &err);
-}
-
-static const char data_yaml[] =
-    "{apiVersion: sedna.io/v1alpha1, kind: Dataset, metadata: {name: photos, namespace: ns, uid: d1},\n"
-    " spec: {url: /data/train.txt, format: txt, nodeName: edge1}}\n"
-    "---\n"
-    "{apiVersion: sedna.io/v1alpha1, kind: Model, metadata: {name: base, namespace: ns}, spec: {url: /models/base, "
-    "format: ckpt}}\n"
-    "---\n"
-    "{apiVersion: sedna.io/v1alpha1, kind: Model, metadata: {name: served, namespace: ns}, spec: {url: /models/served, "
-    "format: ckpt}}\n";
-
-static const char *job_yaml(struct world *w, bool is_hot)
-{
-    return prg_arena_printf(&w->arena,
-                            "apiVersion: sedna.io/v1alpha1\n"
-                            "kind: IncrementalLearningJob\n"
-                            "metadata: {name: helmet, namespace: ns, uid: u1}\n"
-                            "spec:\n"
-                            "  dataset: {name: photos, trainProb: 0.8}\n"
-                            "  initialModel: {name: base}\n"
-                            "  outputDir: /output\n"
-                            "  trainSpec: {template: {spec: {containers: [{name: w, image: train}]}}}\n"
-                            "  evalSpec: {template: {spec: {containers: [{name: w, image: eval}]}}}\n"
-                            "  deploySpec:\n"
-                            "    model: {name: served, hotUpdateEnabled: %s}\n"
-                            "    hardExampleMining: {name: IBT}\n"
-                            "    template: {spec: {containers: [{name: w, image: infer}]}}\n",
-                            is_hot ? "true" : "false");
+    store_yaml(w->store, &w->arena, text);
 }
 
 static void tell_job(const struct prg_reader *store, const cJSON *job, enum prg_learning_change change, void *ctx)
@@ -233,7 +198,7 @@ static void build(struct world *w)
     assert_ok(prg_policy_set_load(&options, &w->policies, &err), &err);
     w->planner = prg_planner_new(w->policies, &prg_compat_fixed, "kserve");
     prg_planner_set_lc_server(w->planner, "http://lc:9100");
-    put_yaml(w, data_yaml);
+    put_yaml(w, learning_data);
 }
 
 static void destroy(struct world *w)
@@ -413,7 +378,7 @@ static const char *history(struct world *w)
 static void two_rounds_with_a_restart_of_inference(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     w->rounds_left = 2;
     settle(w);
@@ -430,7 +395,7 @@ static void two_rounds_with_a_restart_of_inference(void **state)
 static void two_rounds_with_hot_update(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, true));
+    put_yaml(w, learning_job(&w->arena, true));
     start(w);
     w->rounds_left = 2;
     settle(w);
@@ -453,7 +418,7 @@ static void die_at_every_write(struct world *w, bool is_hot, const char *wanted)
 {
     bool died = true;
     for (int64_t fuse = 0; died; fuse++) {
-        put_yaml(w, job_yaml(w, is_hot));
+        put_yaml(w, learning_job(&w->arena, is_hot));
         start(w);
         w->rounds_left = 2;
         w->writes_left = fuse;
@@ -488,7 +453,7 @@ static void a_kill_at_any_write_of_a_hot_update_does_no_harm(void **state)
 static void a_stage_fails_with_its_pod_and_starts_over(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     set_phase(w, pods_of(w, "inference").waiting, "Running");
@@ -507,7 +472,7 @@ static void a_failed_plan_is_tried_again_with_the_pauses_of_the_original(void **
     struct world *w = *state;
     struct prg_key model = {"sedna.io", "Model", "ns", "served"};
     assert_true(prg_store_mem_drop(w->store, &model));
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     for (size_t i = 0; i < PRG_COUNT(pauses); i++) {
         run(w);
@@ -515,7 +480,7 @@ static void a_failed_plan_is_tried_again_with_the_pauses_of_the_original(void **
         assert_int_equal(prg_learning_loop_next_ms(w->loop, w->now_ms), pauses[i] * 1000);
         w->now_ms += (uint64_t)pauses[i] * 1000;
     }
-    put_yaml(w, data_yaml);
+    put_yaml(w, learning_data);
     changed(w, "sedna.io", "Model", "served"); // needs no pause
     run(w);
     assert_string_equal(w->error, "");
@@ -550,7 +515,7 @@ static void what_stands_in_the_way_is_told_once_in_an_event(void **state)
     struct world *w = *state;
     struct prg_key model = {"sedna.io", "Model", "ns", "served"};
     assert_true(prg_store_mem_drop(w->store, &model));
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     for (int i = 0; i < 5; i++) {
         run(w);
@@ -562,7 +527,7 @@ static void what_stands_in_the_way_is_told_once_in_an_event(void **state)
 static void a_write_that_fails_is_told_and_tried_again(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     w->writes_left = 0;
     run(w);
@@ -589,7 +554,7 @@ static void reports_of_nonsense_are_refused_with_a_reason(void **state)
                  {"null", "invalid condition stage: "},
                  {"{'phase': 'Train', 'status': 'Ready', 'input': 7}", "/input"}};
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     for (size_t i = 0; i < PRG_COUNT(cases); i++) {
@@ -610,7 +575,7 @@ static void reports_of_nonsense_are_refused_with_a_reason(void **state)
 static void reports_are_stored_in_their_order(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     report(w, "Train", "Ready", ready_rest);
@@ -624,7 +589,7 @@ static void reports_are_stored_in_their_order(void **state)
 static void a_report_that_cannot_be_stored_is_handed_back(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     report(w, "Train", "Ready", ready_rest);
@@ -688,7 +653,7 @@ static void a_report_that_the_policy_refuses_is_told_in_an_event(void **state)
     prg_policy_set_unref(set);
     assert_int_equal(remove(path), 0);
     assert_int_equal(remove(folder), 0);
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     report(w, "Eval", "Ready", ready_rest);
@@ -721,7 +686,7 @@ static void delete_job(struct world *w)
 static void the_ledger_outlives_the_job_until_its_nodes_know(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     assert_non_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
@@ -747,7 +712,7 @@ static void a_node_that_never_comes_back_is_given_up(void **state)
 {
     struct world *w = *state;
     uint64_t day = UINT64_C(24) * 3600 * 1000;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     delete_job(w);
@@ -780,7 +745,7 @@ static void a_node_that_never_comes_back_is_given_up(void **state)
 static void a_job_that_is_there_again_is_not_gone(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     cJSON *job = prg_json_copy(&w->arena, job_of(w));
@@ -801,7 +766,7 @@ static void a_job_that_is_there_again_is_not_gone(void **state)
 static void a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, true));
+    put_yaml(w, learning_job(&w->arena, true));
     start(w);
     w->rounds_left = 1;
     settle(w);
@@ -825,7 +790,7 @@ static void a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes(void
 {
     struct world *w = *state;
     struct prg_error err = {0};
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     cJSON *going = prg_json_copy(&w->arena, job_of(w)), *meta = prg_json_get(going, "metadata");
@@ -846,11 +811,11 @@ static void a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes(void
 static void a_job_that_is_made_anew_is_first_deleted(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     run(w);
     prg_strbuf_clear(&w->told);
-    const char *anew = job_yaml(w, false);
+    const char *anew = learning_job(&w->arena, false);
     char *uid = strstr((char *)(uintptr_t)anew, "uid: u1");
     assert_non_null(uid);
     uid[6] = '2';
@@ -865,7 +830,7 @@ static void without_a_link_there_is_no_ledger(void **state)
 {
     struct world *w = *state;
     w->has_edge = false;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     start(w);
     w->rounds_left = 1;
     settle(w);
@@ -886,7 +851,7 @@ static void hostile_jobs_do_no_harm_to_others(void **state)
         "{status: {startTime: 5, conditions: {}}}",
         "{}"};
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     for (size_t i = 0; i < PRG_COUNT(jobs); i++) {
         cJSON *job = json_of(&w->arena, "{'apiVersion': 'sedna.io/v1alpha1', 'kind': 'IncrementalLearningJob'}");
         struct prg_yaml_docs docs;
@@ -918,7 +883,7 @@ static void hostile_jobs_do_no_harm_to_others(void **state)
 static void pods_of_others_are_left_alone(void **state)
 {
     struct world *w = *state;
-    put_yaml(w, job_yaml(w, false));
+    put_yaml(w, learning_job(&w->arena, false));
     put_yaml(w, "{apiVersion: v1, kind: Pod, metadata: {name: helmet-train-alien, namespace: ns, uid: p9, labels: "
                 "{incrementallearningjob.sedna.io/name: helmet, incrementallearningjob.sedna.io/uid: u1, "
                 "incrementallearningjob.sedna.io/worker-type: train}, ownerReferences: [{apiVersion: batch/v1, kind: "

@@ -8,19 +8,14 @@
 
 #include "catalog/manifest.h"
 #include "object/meta.h"
-#include "slow_store.h"
+#include "slow_fixture.h"
 #include "stdlib/natives.h"
 #include "store/store_mem.h"
-#include "support/support.h"
 
 struct fixture {
-    struct slow_store slow;
-    struct prg_arena arena;
-    struct prg_policy_set *policies;
-    struct prg_planner *planner;
+    struct slow_fixture is;
     struct prg_serving_loop *loop;
-    uint64_t now_ms;
-    unsigned reports, woken;
+    unsigned reports;
     size_t created, deleted;
     bool has_error;
 };
@@ -33,7 +28,7 @@ static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct p
 static int add_file(const char *path, void *ctx, struct prg_error *err)
 {
     struct fixture *f = ctx;
-    return prg_manifest_load_file(&f->arena, path, NULL, add_manifest, f->slow.inner, err);
+    return prg_manifest_load_file(&f->is.arena, path, NULL, add_manifest, f->is.slow.inner, err);
 }
 
 static void on_report(const struct prg_reconcile_report *report, void *ctx)
@@ -45,37 +40,29 @@ static void on_report(const struct prg_reconcile_report *report, void *ctx)
     f->has_error = report->error != NULL;
 }
 
-static void on_wake(void *ctx)
-{
-    ((struct fixture *)ctx)->woken++;
-}
-
 static void put_service(struct fixture *f, const char *name, const char *more)
 {
-    cJSON *service = json_of(
-        &f->arena, prg_arena_printf(&f->arena,
-                                    "{'apiVersion':'serving.kserve.io/v1beta1','kind':'InferenceService','metadata':{"
-                                    "'name':'%s','namespace':'n','uid':'u-%s','resourceVersion':'5','annotations':{"
-                                    "'serving.kserve.io/deploymentMode':'Standard'}%s},'spec':{'predictor':{'model':{"
-                                    "'modelFormat':{'name':'sklearn'},'storageUri':'gs://b/m'}}}}",
-                                    name, name, more));
-    assert_int_equal(prg_store_mem_put(f->slow.inner, service, false, true, NULL), PRG_OK);
+    cJSON *service =
+        json_of(&f->is.arena,
+                prg_arena_printf(&f->is.arena,
+                                 "{'apiVersion':'serving.kserve.io/v1beta1','kind':'InferenceService','metadata':{"
+                                 "'name':'%s','namespace':'n','uid':'u-%s','resourceVersion':'5','annotations':{"
+                                 "'serving.kserve.io/deploymentMode':'Standard'}%s},'spec':{'predictor':{'model':{"
+                                 "'modelFormat':{'name':'sklearn'},'storageUri':'gs://b/m'}}}}",
+                                 name, name, more));
+    assert_int_equal(prg_store_mem_put(f->is.slow.inner, service, false, true, NULL), PRG_OK);
 }
 
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct prg_policy_options policies = {0};
     struct prg_error err = {0};
-    prg_arena_init(&f->arena);
     prg_stdlib_register();
-    slow_store_init(&f->slow);
+    slow_fixture_init(&f->is);
     assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
-    assert_ok(prg_policy_set_load(&policies, &f->policies, &err), &err);
-    f->planner = prg_planner_new(f->policies, &prg_compat_fixed, "kserve");
-    prg_planner_load_config(f->planner, &f->slow.store.reader);
-    struct prg_serving_loop_options options = {.workers = 2, .report = on_report, .wake = on_wake, .ctx = f};
-    f->loop = prg_serving_loop_new(&f->slow.store, f->planner, &options);
+    prg_planner_load_config(f->is.planner, &f->is.slow.store.reader);
+    struct prg_serving_loop_options options = {.workers = 2, .report = on_report, .wake = slow_fixture_wake, .ctx = f};
+    f->loop = prg_serving_loop_new(&f->is.slow.store, f->is.planner, &options);
     *state = f;
     return 0;
 }
@@ -84,23 +71,20 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     prg_serving_loop_free(f->loop);
-    prg_planner_free(f->planner);
-    prg_policy_set_unref(f->policies);
-    slow_store_release(&f->slow);
-    prg_arena_release(&f->arena);
+    slow_fixture_release(&f->is);
     free(f);
     return 0;
 }
 
 static size_t run(struct fixture *f)
 {
-    return prg_serving_loop_run(f->loop, f->now_ms, INT64_C(1780272000) * 1000000000);
+    return prg_serving_loop_run(f->loop, f->is.now_ms, INT64_C(1780272000) * 1000000000);
 }
 
 static void changed(struct fixture *f, const char *name)
 {
     struct prg_key key = {"serving.kserve.io", "InferenceService", "n", name};
-    prg_serving_loop_changed(f->loop, &key, f->now_ms);
+    prg_serving_loop_changed(f->loop, &key, f->is.now_ms);
 }
 
 static void as_many_are_under_way_as_there_are_workers(void **state)
@@ -109,18 +93,18 @@ static void as_many_are_under_way_as_there_are_workers(void **state)
     put_service(f, "a", "");
     put_service(f, "b", "");
     put_service(f, "c", "");
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->loop, f->is.now_ms);
     assert_int_equal(run(f), 0);
     assert_int_equal(prg_serving_loop_open(f->loop), 2);
-    assert_int_equal(f->slow.open, 6);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1); // all hands are full
-    slow_store_answer_all(&f->slow);
-    assert_int_equal(f->woken, 2);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 0);
+    assert_int_equal(f->is.slow.open, 6);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), -1); // all hands are full
+    slow_store_answer_all(&f->is.slow);
+    assert_int_equal(f->is.woken, 2);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), 0);
     assert_int_equal(run(f), 2);
     assert_int_equal(f->created, 3);
     assert_int_equal(prg_serving_loop_open(f->loop), 1);
-    slow_store_answer_all(&f->slow);
+    slow_store_answer_all(&f->is.slow);
     assert_int_equal(run(f), 1);
     assert_int_equal(prg_serving_loop_open(f->loop), 0);
 }
@@ -131,15 +115,15 @@ static void a_service_that_changes_meanwhile_is_planned_again_afterwards_and_not
     put_service(f, "a", "");
     changed(f, "a");
     run(f);
-    assert_int_equal(f->slow.open, 3);
+    assert_int_equal(f->is.slow.open, 3);
     changed(f, "a");
     changed(f, "a");
     assert_int_equal(run(f), 0);
-    assert_int_equal(f->slow.open, 3);
-    slow_store_answer_all(&f->slow);
+    assert_int_equal(f->is.slow.open, 3);
+    slow_store_answer_all(&f->is.slow);
     assert_int_equal(run(f), 1); // ends, and begins anew
     assert_int_equal(prg_serving_loop_open(f->loop), 1);
-    slow_store_answer_all(&f->slow);
+    slow_store_answer_all(&f->is.slow);
     assert_int_equal(run(f), 1);
     assert_int_equal(f->reports, 2);
 }
@@ -151,16 +135,16 @@ static void a_view_from_before_our_own_writes_is_not_planned_on(void **state)
     changed(f, "a");
     run(f);
     for (int i = 0; i < 3; i++)
-        slow_store_answer(&f->slow, false); // made, but the cache does not show it
-    slow_store_answer_all(&f->slow);        // the status
+        slow_store_answer(&f->is.slow, false); // made, but the cache does not show it
+    slow_store_answer_all(&f->is.slow);        // the status
     assert_int_equal(run(f), 1);
     changed(f, "a");
     assert_int_equal(run(f), 0);
-    assert_int_equal(f->slow.open, 0);
-    assert_true(prg_serving_loop_next_ms(f->loop, f->now_ms) > 0);
-    f->now_ms += 1000; // not for ever
+    assert_int_equal(f->is.slow.open, 0);
+    assert_true(prg_serving_loop_next_ms(f->loop, f->is.now_ms) > 0);
+    f->is.now_ms += 1000; // not for ever
     run(f);
-    assert_int_equal(f->slow.open, 3);
+    assert_int_equal(f->is.slow.open, 3);
 }
 
 static void begin_and_refuse(struct fixture *f, enum prg_write_retry retry, uint64_t retry_after_ms)
@@ -169,8 +153,8 @@ static void begin_and_refuse(struct fixture *f, enum prg_write_retry retry, uint
     changed(f, "a");
     run(f);
     for (int i = 0; i < 3; i++)
-        slow_store_refuse(&f->slow, retry, retry_after_ms);
-    slow_store_refuse(&f->slow, retry, retry_after_ms); // the status that says so
+        slow_store_refuse(&f->is.slow, retry, retry_after_ms);
+    slow_store_refuse(&f->is.slow, retry, retry_after_ms); // the status that says so
     assert_int_equal(run(f), 1);
     assert_true(f->has_error);
 }
@@ -179,24 +163,24 @@ static void a_server_that_asks_for_time_gets_it(void **state)
 {
     struct fixture *f = *state;
     begin_and_refuse(f, PRG_RETRY_SOON, 7000);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 7000);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), 7000);
 }
 
 static void what_is_forbidden_is_tried_again_each_minute(void **state)
 {
     struct fixture *f = *state;
     begin_and_refuse(f, PRG_RETRY_SLOWLY, 0);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 60000);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), 60000);
 }
 
 static void what_is_invalid_waits_for_a_change(void **state)
 {
     struct fixture *f = *state;
     begin_and_refuse(f, PRG_RETRY_ON_CHANGE, 0);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), -1);
     changed(f, "a");
     run(f);
-    assert_int_equal(f->slow.open, 3);
+    assert_int_equal(f->is.slow.open, 3);
 }
 
 static void a_paused_loop_begins_nothing_and_ends_what_is_under_way(void **state)
@@ -208,13 +192,13 @@ static void a_paused_loop_begins_nothing_and_ends_what_is_under_way(void **state
     run(f);
     prg_serving_loop_pause(f->loop, true);
     changed(f, "b");
-    slow_store_answer_all(&f->slow);
+    slow_store_answer_all(&f->is.slow);
     assert_int_equal(run(f), 1);
-    assert_int_equal(f->slow.open, 0);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+    assert_int_equal(f->is.slow.open, 0);
+    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->is.now_ms), -1);
     prg_serving_loop_pause(f->loop, false);
     run(f);
-    assert_int_equal(f->slow.open, 3);
+    assert_int_equal(f->is.slow.open, 3);
 }
 
 static void one_that_is_going_is_let_go_also_of_the_originals_finalizer(void **state)
@@ -223,14 +207,14 @@ static void one_that_is_going_is_let_go_also_of_the_originals_finalizer(void **s
     put_service(f, "a", ",'deletionTimestamp':'2026-06-01T00:00:00Z','finalizers':['other']");
     put_service(f, "b",
                 ",'deletionTimestamp':'2026-06-01T00:00:00Z','finalizers':['other','inferenceservice.finalizers']");
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->loop, f->is.now_ms);
     assert_int_equal(run(f), 1);
-    assert_int_equal(f->slow.open, 1);
-    const struct slow_write *write = slow_store_next(&f->slow);
+    assert_int_equal(f->is.slow.open, 1);
+    const struct slow_write *write = slow_store_next(&f->is.slow);
     assert_int_equal(write->request.kind, PRG_WRITE_PATCH);
-    assert_string_equal(prg_json_print_arena(&f->arena, write->request.object, PRG_JSON_COMPACT),
+    assert_string_equal(prg_json_print_arena(&f->is.arena, write->request.object, PRG_JSON_COMPACT),
                         "{\"metadata\":{\"finalizers\":[\"other\"]}}");
-    slow_store_answer_all(&f->slow);
+    slow_store_answer_all(&f->is.slow);
     assert_int_equal(run(f), 1);
     assert_false(f->has_error);
 }
@@ -241,8 +225,8 @@ static void one_that_ends_in_the_middle_leaves_nothing_behind(void **state)
     put_service(f, "a", "");
     changed(f, "a");
     run(f);
-    slow_store_answer(&f->slow, true);
-    assert_int_equal(f->slow.open, 2); // teardown frees the loop with two writes under way
+    slow_store_answer(&f->is.slow, true);
+    assert_int_equal(f->is.slow.open, 2); // teardown frees the loop with two writes under way
 }
 
 static void a_change_that_concerns_many_wakes_them_one_after_the_other(void **state)
@@ -250,17 +234,17 @@ static void a_change_that_concerns_many_wakes_them_one_after_the_other(void **st
     struct fixture *f = *state;
     struct prg_key runtime = {"serving.kserve.io", "ClusterServingRuntime", "", "kserve-sklearnserver"};
     for (int i = 0; i < 105; i++)
-        put_service(f, prg_arena_printf(&f->arena, "s%03d", i), "");
-    prg_serving_loop_changed(f->loop, &runtime, f->now_ms);
+        put_service(f, prg_arena_printf(&f->is.arena, "s%03d", i), "");
+    prg_serving_loop_changed(f->loop, &runtime, f->is.now_ms);
     for (int i = 0; i < 60; i++) {
         run(f);
-        slow_store_answer_all(&f->slow);
+        slow_store_answer_all(&f->is.slow);
     }
     assert_int_equal(f->reports, 100);
-    f->now_ms += 30;
+    f->is.now_ms += 30;
     for (int i = 0; i < 10; i++) {
         run(f);
-        slow_store_answer_all(&f->slow);
+        slow_store_answer_all(&f->is.slow);
     }
     assert_int_equal(f->reports, 103);
 }

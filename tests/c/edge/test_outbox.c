@@ -346,6 +346,20 @@ static void a_model_is_known_as_long_as_one_job_wants_it(void **state)
     assert_int_equal(prg_outbox_node_count(f->outbox), 0);
 }
 
+// The next message to the node, if one is due, as what it knows then.
+static void send_one(struct fixture *f, uint64_t now_ms, char known[4])
+{
+    const char *content;
+    size_t length;
+    int64_t wait;
+    struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now_ms, &wait);
+    if (!item)
+        return;
+    bool is_deletion = prg_outbox_message(item, &content, &length);
+    known[*item->name - 'a'] = is_deletion ? '-' : *content;
+    prg_outbox_sent(f->outbox, item, ++f->number, now_ms);
+}
+
 // Whatever happens in whatever order: the counters fit the items, and a node that reads all ends up with the last that
 // was said of each object.
 static void random_events_end_in_what_was_said_last(void **state)
@@ -357,7 +371,6 @@ static void random_events_end_in_what_was_said_last(void **state)
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         unsigned dice = (unsigned)(seed >> 33) % 100, object = (unsigned)(seed >> 50) % 4;
         char name[2] = {(char)('a' + object), '\0'}, text[2] = {(char)('0' + dice % 10), '\0'};
-        int64_t wait;
         now += (seed >> 20) % 400;
         if (dice < 30) {
             put(f, "n", "job", name, text);
@@ -370,14 +383,7 @@ static void random_events_end_in_what_was_said_last(void **state)
         } else if (dice < 60) {
             prg_outbox_connect(f->outbox, "n");
         } else if (dice < 90) {
-            struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now, &wait);
-            if (item) {
-                const char *content;
-                size_t length;
-                bool is_deletion = prg_outbox_message(item, &content, &length);
-                known[*item->name - 'a'] = is_deletion ? '-' : *content;
-                prg_outbox_sent(f->outbox, item, ++f->number, now);
-            }
+            send_one(f, now, known);
         } else {
             prg_outbox_acknowledge(f->outbox, "n", f->number);
             *f->read = '\0';
@@ -385,15 +391,7 @@ static void random_events_end_in_what_was_said_last(void **state)
     }
     prg_outbox_connect(f->outbox, "n");
     for (int i = 0; i < 50; i++) {
-        int64_t wait;
-        struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now += 1000, &wait);
-        if (item) {
-            const char *content;
-            size_t length;
-            bool is_deletion = prg_outbox_message(item, &content, &length);
-            known[*item->name - 'a'] = is_deletion ? '-' : *content;
-            prg_outbox_sent(f->outbox, item, ++f->number, now);
-        }
+        send_one(f, now += 1000, known);
         prg_outbox_acknowledge(f->outbox, "n", f->number);
         *f->read = '\0';
     }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // learning_fixture.h: a store with a job, its Dataset and Models, and the shipped policies.
 #pragma once
-#include "support/support.h"
+#include "learning_objects.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "learning/plan.h"
 #include "object/meta.h"
 #include "policy/policy.h"
-#include "store/store_mem.h"
-#include "yaml/load.h"
 
 struct learning_fixture {
     struct prg_arena arena;
@@ -20,38 +17,9 @@ struct learning_fixture {
     struct prg_learning_steps steps;
 };
 
-static const char learning_objects[] =
-    "{apiVersion: sedna.io/v1alpha1, kind: Dataset, metadata: {name: photos, namespace: ns},\n"
-    " spec: {url: /data/train.txt, format: txt, nodeName: edge1}}\n"
-    "---\n"
-    "{apiVersion: sedna.io/v1alpha1, kind: Model, metadata: {name: base, namespace: ns}, spec: {url: "
-    "/models/base/m.ckpt, format: ckpt}}\n"
-    "---\n"
-    "{apiVersion: sedna.io/v1alpha1, kind: Model, metadata: {name: served, namespace: ns}, spec: {url: "
-    "/models/served/m.ckpt, format: ckpt}}\n"
-    "---\n"
-    "apiVersion: sedna.io/v1alpha1\n"
-    "kind: IncrementalLearningJob\n"
-    "metadata: {name: helmet, namespace: ns, uid: u1}\n"
-    "spec:\n"
-    "  dataset: {name: photos, trainProb: 0.8}\n"
-    "  initialModel: {name: base}\n"
-    "  outputDir: /output\n"
-    "  trainSpec: {template: {spec: {containers: [{name: w, image: train}]}}}\n"
-    "  evalSpec: {template: {spec: {containers: [{name: w, image: eval}]}}}\n"
-    "  deploySpec:\n"
-    "    model: {name: served}\n"
-    "    hardExampleMining: {name: IBT}\n"
-    "    template: {spec: {containers: [{name: w, image: infer}]}}\n";
-
-// Adds or replaces every object of a YAML text.
 static inline void put_yaml(struct learning_fixture *f, const char *text)
 {
-    struct prg_yaml_docs docs;
-    struct prg_error err = {0};
-    assert_ok(prg_yaml_load(&f->arena, "test", text, strlen(text), NULL, &docs, &err), &err);
-    for (size_t i = 0; i < docs.count; i++)
-        assert_ok(prg_store_mem_put(f->store, docs.items[i], false, true, &err), &err);
+    store_yaml(f->store, &f->arena, text);
 }
 
 static inline int learning_set_up(void **state)
@@ -62,7 +30,8 @@ static inline int learning_set_up(void **state)
     prg_arena_init(&f->arena);
     f->store = prg_store_mem_new();
     assert_ok(prg_policy_set_load(&options, &f->policies, &err), &err);
-    put_yaml(f, learning_objects);
+    put_yaml(f, learning_data);
+    put_yaml(f, learning_job(&f->arena, false));
     *state = f;
     return 0;
 }
