@@ -112,12 +112,19 @@ void prg_key_table_init(struct prg_key_table *table, struct prg_arena *arena, si
     table->slots = prg_arena_array(arena, struct prg_key_slot, table->cap);
 }
 
+static bool is_same_key(const cJSON *a, const cJSON *b)
+{
+    if (!prg_json_is_string(a) || !prg_json_is_string(b))
+        return prg_json_equal(a, b);
+    return a->valueint == b->valueint && memcmp(a->valuestring, b->valuestring, (size_t)a->valueint) == 0;
+}
+
 // The slot that holds key, or the one it belongs into.
 static struct prg_key_slot *find_slot(const struct prg_key_table *table, const cJSON *key, uint64_t hash)
 {
     if (!table->is_hashed) {
         struct prg_key_slot *slot = table->slots, *end = table->slots + table->count;
-        while (slot < end && !prg_json_equal(slot->key, key))
+        while (slot < end && !is_same_key(slot->key, key))
             slot++;
         return slot;
     }

@@ -3,6 +3,8 @@
 // them.
 #include "json/schema.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,16 +12,57 @@
 #include "json/pointer.h"
 
 // ---- lookups ----
-static const struct prg_schema_field *find_own(const struct prg_schema *schema, const char *name)
+#define LETTERS 26 // fields mostly begin with one of a to z
+
+struct prg_schema_index {
+    uint8_t begin[LETTERS + 1]; // the first field of each letter; where the next letter's begin it ends
+    uint8_t printed_count;
+    uint8_t printed[]; // places of the fields that are printed always
+};
+
+static bool is_printed(const struct prg_schema_field *field)
+{
+    return (field->flags & PRG_FIELD_REQUIRED) ||
+           (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
+}
+
+static struct prg_schema_index *make_index(const struct prg_schema *schema)
+{
+    struct prg_schema_index *index = prg_xcalloc(1, sizeof(*index) + schema->count);
+    size_t i = 0;
+    prg_require(schema->count <= UINT8_MAX);
+    for (int letter = 0; letter <= LETTERS; letter++) {
+        while (i < schema->count && (unsigned char)schema->fields[i].name[0] < 'a' + letter)
+            i++;
+        index->begin[letter] = (uint8_t)i;
+    }
+    for (i = 0; i < schema->count; i++)
+        if (is_printed(&schema->fields[i]))
+            index->printed[index->printed_count++] = (uint8_t)i;
+    return index;
+}
+
+// Several threads may come here at once: the first one's index stays, for as long as the process runs.
+static const struct prg_schema_index *index_of(const struct prg_schema *schema)
+{
+    if (!schema->index)
+        return NULL;
+    struct prg_schema_index *index = atomic_load_explicit(schema->index, memory_order_acquire);
+    if (index)
+        return index;
+    struct prg_schema_index *made = make_index(schema);
+    if (atomic_compare_exchange_strong(schema->index, &index, made))
+        return made;
+    free(made);
+    return index;
+}
+
+static const struct prg_schema_field *search(const struct prg_schema *schema, const char *name)
 {
     size_t low = 0, high = schema->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const char *other = schema->fields[middle].name;
-        // Most comparisons end at the first byte; strcmp is called for the last one or two.
-        int order = (unsigned char)name[0] - (unsigned char)other[0];
-        if (order == 0)
-            order = strcmp(name, other);
+        int order = strcmp(name, schema->fields[middle].name);
         if (order == 0)
             return &schema->fields[middle];
         if (order < 0)
@@ -30,11 +73,38 @@ static const struct prg_schema_field *find_own(const struct prg_schema *schema, 
     return NULL;
 }
 
+static const struct prg_schema_field *find_own(const struct prg_schema *schema, const char *name)
+{
+    unsigned letter = (unsigned)(unsigned char)name[0] - 'a';
+    const struct prg_schema_index *index = letter < LETTERS ? index_of(schema) : NULL;
+    if (!index)
+        return search(schema, name);
+    for (size_t i = index->begin[letter]; i < index->begin[letter + 1]; i++) {
+        const char *other = schema->fields[i].name;
+        if (name[1] == other[1] && strcmp(name, other) == 0)
+            return &schema->fields[i];
+    }
+    return NULL;
+}
+
 const struct prg_schema_field *prg_schema_find(const struct prg_schema *schema, const char *name)
 {
     for (; schema; schema = schema->inlined) {
         const struct prg_schema_field *field = find_own(schema, name);
         if (field)
+            return field;
+    }
+    return NULL;
+}
+
+const struct prg_schema_field *prg_schema_next_printed(const struct prg_schema *schema, size_t *at)
+{
+    const struct prg_schema_index *index = index_of(schema);
+    if (index)
+        return *at < index->printed_count ? &schema->fields[index->printed[(*at)++]] : NULL;
+    while (*at < schema->count) {
+        const struct prg_schema_field *field = &schema->fields[(*at)++];
+        if (is_printed(field))
             return field;
     }
     return NULL;

@@ -39,14 +39,19 @@ struct prg_schema_field {
     const struct prg_schema *type; // of OBJECT, or the element's
     const char *merge_key;         // patchMergeKey of a LIST with PRG_FIELD_MERGE
 };
+struct prg_schema_index; // private to schema.c; made when it is first used
 struct prg_schema {
     const char *name;                      // Go name: "Container"
-    const struct prg_schema_field *fields; // sorted by name (checked by a test); looked up by binary search
+    const struct prg_schema_field *fields; // sorted by name (checked by a test)
     size_t count;
     const struct prg_schema *inlined; // Go's embedded struct: its fields stand among these (ours win); NULL when none
+    _Atomic(struct prg_schema_index *) *index; // where it is kept; NULL: looked up by binary search
 };
 
 const struct prg_schema_field *prg_schema_find(const struct prg_schema *schema, const char *name); // NULL when unknown
+// The fields that Go prints whether or not anybody set them: required ones, and quantities that are no pointers. In
+// order of their names, those of schema->inlined not among them. *at begins at 0; NULL at the end.
+const struct prg_schema_field *prg_schema_next_printed(const struct prg_schema *schema, size_t *at);
 const struct prg_schema_field *prg_schema_nearest(const struct prg_schema *schema,
                                                   const char *name); // for "did you mean", or NULL
 

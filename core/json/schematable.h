@@ -53,4 +53,5 @@
 // SCHEMA_INLINE(ephemeral_container, "EphemeralContainer", container): the fields of container as well.
 #define SCHEMA_INLINE(id, go_name, inlined) SCHEMA_OVER(id, go_name, &prg_schema_##inlined)
 #define SCHEMA_OVER(id, go_name, inlined)                                                                              \
-    const struct prg_schema prg_schema_##id = {go_name, id##_fields, PRG_COUNT(id##_fields), inlined}
+    const struct prg_schema prg_schema_##id = {go_name, id##_fields, PRG_COUNT(id##_fields), inlined,                  \
+                                               &(_Atomic(struct prg_schema_index *)){NULL}}

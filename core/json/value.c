@@ -68,9 +68,15 @@ cJSON *prg_json_stringf(struct prg_arena *arena, const char *format, ...)
 
 cJSON *prg_json_int(struct prg_arena *arena, int64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%lld", (long long)value);
-    return prg_json_number(arena, text);
+    char text[24], *at = text + sizeof(text) - 1;
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    *at = '\0';
+    do
+        *--at = (char)('0' + magnitude % 10);
+    while (magnitude /= 10);
+    if (value < 0)
+        *--at = '-';
+    return prg_json_number(arena, at);
 }
 
 // The fewest digits that read back as value, laid out as Go's encoding/json does: plain between 1e-6 and 1e21.

@@ -293,8 +293,46 @@ static int compute(const struct parts *parts, int exponent, struct prg_quantity 
     return PRG_OK;
 }
 
+// What nearly all quantities are: one to three digits and a usual suffix, all of which Go holds as an int64.
+static bool parse_usual(const char *text, size_t length, struct prg_quantity *ret, bool *ret_kept)
+{
+    static const struct {
+        const char *text;
+        int scale; // power of ten
+        bool is_binary;
+        uint64_t nano; // of one
+    } usual[] = {{"", 0, false, 1000000000},
+                 {"m", -3, false, 1000000},
+                 {"k", 3, false, 1000000000000},
+                 {"M", 6, false, 1000000000000000},
+                 {"G", 9, false, 1000000000000000000},
+                 {"Ki", 0, true, UINT64_C(1000000000) << 10},
+                 {"Mi", 0, true, UINT64_C(1000000000) << 20},
+                 {"Gi", 0, true, UINT64_C(1000000000) << 30}};
+    uint64_t value = 0;
+    size_t digits = 0;
+    for (; digits < length && digits < 4 && is_digit(text[digits]); digits++)
+        value = value * 10 + (uint64_t)(text[digits] - '0');
+    if (digits < 1 || digits > 3 || text[0] == '0')
+        return false;
+    for (size_t i = 0; i < PRG_COUNT(usual); i++) {
+        if (strlen(usual[i].text) != length - digits || memcmp(text + digits, usual[i].text, length - digits) != 0)
+            continue;
+        struct prg_wide w = {{value}};
+        prg_wide_multiply(&w, usual[i].nano, 0);
+        *ret = (struct prg_quantity){.format = usual[i].is_binary ? PRG_QUANTITY_BINARY_SI : PRG_QUANTITY_DECIMAL_SI,
+                                     .scale = usual[i].scale};
+        set_magnitude(ret, &w, false);
+        *ret_kept = !usual[i].is_binary || (value & 7) != 0; // see is_kept
+        return true;
+    }
+    return false;
+}
+
 static int parse(const char *text, size_t length, struct prg_quantity *ret, bool *ret_kept, struct prg_error *err)
 {
+    if (parse_usual(text, length, ret, ret_kept))
+        return PRG_OK;
     int shown = length > 60 ? 60 : (int)length;
     struct parts parts;
     struct prg_quantity q = {.format = PRG_QUANTITY_DECIMAL_SI};

@@ -37,6 +37,6 @@ cJSON *prg_compat_to_json(struct prg_arena *arena, const struct prg_compat *comp
 {
     cJSON *flags = prg_json_object(arena);
     for (size_t i = 0; i < PRG_COMPAT_COUNT; i++)
-        prg_json_set_bool(arena, flags, names[i], compat->mended[i]);
+        prg_json_add_shared(flags, names[i], prg_json_bool(arena, compat->mended[i]));
     return flags;
 }

@@ -116,14 +116,30 @@ int prg_serving_config_section(const struct prg_serving_config *config, const ch
     return PRG_OK;
 }
 
+// An object whose members are those of another: to be given further ones.
+static cJSON *shared_members(struct prg_arena *arena, const cJSON *object)
+{
+    cJSON *ret = prg_json_clone_empty(arena, object);
+    const cJSON *member;
+    prg_json_each (member, object)
+        prg_json_add_shared(ret, member->string, prg_json_reference(arena, member));
+    return ret;
+}
+
+const cJSON *prg_serving_config_view(struct prg_arena *arena, const struct prg_serving_config *config)
+{
+    const cJSON *given = prg_json_get(config->sections, "inferenceService");
+    if (!given)
+        return config->sections; // then both lists are empty, and policies see what the original sees
+    cJSON *ret = shared_members(arena, config->sections), *section = shared_members(arena, given);
+    prg_json_set(arena, section, "serviceAnnotationDisallowedList",
+                 prg_json_reference(arena, config->annotation_disallowed));
+    prg_json_set(arena, section, "serviceLabelDisallowedList", prg_json_reference(arena, config->label_disallowed));
+    prg_json_set(arena, ret, "inferenceService", section);
+    return ret;
+}
+
 cJSON *prg_serving_config_to_json(struct prg_arena *arena, const struct prg_serving_config *config)
 {
-    cJSON *ret = prg_json_copy(arena, config->sections);
-    if (!prg_json_get(ret, "inferenceService"))
-        return ret; // then both lists are empty, and policies see what the original sees
-    cJSON *section = prg_json_ensure_object(arena, ret, "inferenceService");
-    prg_json_set(arena, section, "serviceAnnotationDisallowedList",
-                 prg_json_copy(arena, config->annotation_disallowed));
-    prg_json_set(arena, section, "serviceLabelDisallowedList", prg_json_copy(arena, config->label_disallowed));
-    return ret;
+    return prg_json_copy(arena, prg_serving_config_view(arena, config));
 }

@@ -22,3 +22,5 @@ int prg_serving_config_section(const struct prg_serving_config *config, const ch
                                struct prg_error *err) PRG_MUST_USE;
 // The effective configuration as policies see it (perigee.config): sections, with the lists above in inferenceService.
 cJSON *prg_serving_config_to_json(struct prg_arena *arena, const struct prg_serving_config *config);
+// The same, sharing its parts with config: for as long as config lives.
+const cJSON *prg_serving_config_view(struct prg_arena *arena, const struct prg_serving_config *config);

@@ -39,7 +39,7 @@ struct prg_workload {
 // ---- select.c: runtime selection (explicit and automatic). Sets status (modelStatus, …RuntimeName) and model defaults
 // on s->service. ----
 struct prg_runtime_choice {
-    const cJSON *object;      // the runtime
+    const cJSON *object;      // the runtime; the store's, as its spec and annotations
     const cJSON *spec;        // its spec
     const cJSON *annotations; // metadata.annotations used for server-type (see compat chosen_annotations), or NULL
     const char *name;

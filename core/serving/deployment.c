@@ -85,9 +85,9 @@ static cJSON *render_deployment(struct prg_serving *s, const char *name, const c
     prg_render_set_text(s, meta, "name", name, PRG_ORIGIN_RULE);
     prg_render_set_text(s, meta, "namespace", s->ns, PRG_ORIGIN_RULE);
     if (prg_json_count(labels) > 0)
-        prg_json_set(arena, meta, "labels", prg_json_copy(arena, labels));
+        prg_json_set(arena, meta, "labels", prg_json_clone(arena, labels));
     if (prg_json_count(annotations) > 0)
-        prg_json_set(arena, meta, "annotations", prg_json_copy(arena, annotations));
+        prg_json_set(arena, meta, "annotations", prg_json_clone(arena, annotations));
     prg_json_set(arena, template, "metadata", meta);
     prg_pod_defaults(arena, pod_spec);
     prg_json_set(arena, template, "spec", pod_spec);

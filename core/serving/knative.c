@@ -84,7 +84,7 @@ static cJSON *traffic(struct prg_serving *s, const cJSON *annotations)
 
 static cJSON *revision_labels(struct prg_serving *s, const cJSON *labels)
 {
-    cJSON *ret = prg_json_copy(s->arena, labels ? labels : prg_json_object(s->arena));
+    cJSON *ret = prg_json_clone(s->arena, labels ? labels : prg_json_object(s->arena));
     const cJSON *key;
     prg_json_each (key, s->config->label_disallowed) {
         const char *name = prg_json_text(key);
@@ -120,7 +120,7 @@ static cJSON *knative_service(struct prg_serving *s, struct prg_workload *w)
     cJSON *labels = revision_labels(s, w->labels);
     if (prg_json_count(labels) > 0)
         prg_json_set(arena, meta, "labels", labels);
-    prg_json_set(arena, meta, "annotations", prg_json_copy(arena, w->annotations));
+    prg_json_set(arena, meta, "annotations", prg_json_clone(arena, w->annotations));
     prg_json_set(arena, template, "metadata", meta);
     prg_json_set(arena, template, "spec", revision_spec(s, w->pod_spec));
     prg_json_set(arena, spec, "template", template);

@@ -188,18 +188,21 @@ struct contest {
     cJSON *ret;
 };
 
+// Only where layers disagree. outcome, or NULL: winner wins.
 static void trace_contest(struct contest *c, const char *key, const struct prg_label_value *values, size_t count,
-                          const struct prg_policy_source *source, const char *outcome)
+                          const struct prg_policy_source *source, const char *outcome, const char *winner)
 {
     bool disagree = false;
     prg_auto_strbuf reason = PRG_STRBUF_INIT;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 1; i < count; i++)
         disagree |= !prg_text_equal(values[i].value, values[0].value);
+    if (!disagree)
+        return;
+    for (size_t i = 0; i < count; i++)
         prg_strbuf_printf(&reason, "%s%s '%s'", i ? " < " : "", values[i].layer, values[i].value);
-    }
-    if (disagree)
-        prg_plan_trace(c->s->plan, prg_text_equal(c->part, "labels") ? "label" : "annotation", source,
-                       prg_arena_strdup(c->s->arena, key), outcome, prg_arena_strdup(c->s->arena, reason.text));
+    prg_plan_trace(c->s->plan, prg_text_equal(c->part, "labels") ? "label" : "annotation", source,
+                   prg_arena_strdup(c->s->arena, key), outcome ? outcome : prg_arena_join(c->s->arena, winner, " wins"),
+                   prg_arena_strdup(c->s->arena, reason.text));
 }
 
 static int settle(struct contest *c, const char *key, struct prg_error *err)
@@ -228,7 +231,7 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
             return prg_wrap(err, "%s: '%s'", c->part, key);
         if (dropped || answer) {
             trace_contest(c, key, values, count, &source,
-                          dropped ? "dropped" : prg_arena_printf(s->arena, "'%s' by policy", answer));
+                          dropped ? "dropped" : prg_arena_join(s->arena, "'", answer, "' by policy"), NULL);
             if (dropped)
                 return PRG_OK;
             cJSON *value = prg_json_string(s->arena, answer);
@@ -237,12 +240,35 @@ static int settle(struct contest *c, const char *key, struct prg_error *err)
             return PRG_OK;
         }
     }
-    trace_contest(c, key, values, count, c->source, prg_arena_printf(s->arena, "%s wins", winner));
+    trace_contest(c, key, values, count, c->source, NULL, winner);
     cJSON *value = prg_json_copy(s->arena, nodes[count - 1]);
     if (prg_json_origin(value) == PRG_ORIGIN_NONE)
         prg_json_tag(value, layer_origin(winner));
     prg_json_add(s->arena, c->ret, key, value);
     return PRG_OK;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The keys of all layers, each once, sorted.
+static const char **all_keys(struct prg_serving *s, const struct layer *layers, size_t layer_count, size_t *ret_count)
+{
+    size_t total = 0, count = 0, kept = 0;
+    for (size_t i = 0; i < layer_count; i++)
+        total += layers[i].count;
+    const char **keys = prg_arena_array(s->arena, const char *, total + 1);
+    for (size_t i = 0; i < layer_count; i++)
+        for (size_t j = 0; j < layers[i].count; j++)
+            keys[count++] = layers[i].members[j]->string;
+    qsort(keys, count, sizeof(keys[0]), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(keys[i], keys[kept - 1]) != 0)
+            keys[kept++] = keys[i];
+    *ret_count = kept;
+    return keys;
 }
 
 int prg_serving_union(struct prg_serving *s, const struct prg_meta_layers *layers, const char *part, const char *target,
@@ -251,20 +277,16 @@ int prg_serving_union(struct prg_serving *s, const struct prg_meta_layers *layer
     struct layer list[LAYERS_MAX + 1];
     struct prg_policy_source source = {0};
     size_t layer_count = 0, count;
-    const cJSON *maps[LAYERS_MAX + 1];
     if (find_layers(s, layers, part, target, list, &layer_count, &source, err) != PRG_OK)
         return err ? err->code : PRG_POLICY;
-    for (size_t i = 0; i < layer_count; i++) {
-        maps[i] = list[i].map;
+    for (size_t i = 0; i < layer_count; i++)
         list[i].members = prg_members_sorted(s->arena, list[i].map, &list[i].count);
-    }
-    // The union only tells which keys there are; their values are settled one by one.
-    const cJSON **keys = prg_members_sorted(s->arena, prg_meta_union(s->arena, maps, layer_count), &count);
+    const char **keys = all_keys(s, list, layer_count, &count);
     struct contest c = {.s = s, .part = part, .layers = list, .layer_count = layer_count, .source = &source};
     c.is_resolved = s->decide->has_resolve_label && s->decide->has_resolve_label(s->decide->ctx);
     c.ret = prg_json_object(s->arena);
     for (size_t i = 0; i < count; i++)
-        if (settle(&c, keys[i]->string, err) != PRG_OK)
+        if (settle(&c, keys[i], err) != PRG_OK)
             return err ? err->code : PRG_POLICY;
     *ret = c.ret;
     return PRG_OK;

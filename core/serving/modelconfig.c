@@ -22,7 +22,7 @@ int prg_serving_model_config(struct prg_serving *s, struct prg_error *err)
     prg_json_set_string(s->arena, metadata, "namespace", s->ns);
     const cJSON *labels = prg_meta_labels(s->service); // all of them, unfiltered
     if (prg_json_count(labels))
-        prg_json_set(s->arena, metadata, "labels", prg_json_copy(s->arena, labels));
+        prg_json_set(s->arena, metadata, "labels", prg_json_clone(s->arena, labels));
     prg_json_append(prg_json_ensure_array(s->arena, metadata, "ownerReferences"),
                     prg_owner_reference(s->arena, s->service));
     prg_json_set_string(s->arena, prg_json_ensure_object(s->arena, object, "data"), "models.json", "[]");

@@ -257,7 +257,8 @@ static int no_worker_spec(struct prg_serving *s, struct prg_error *err)
 // further ones are dropped.
 static int merge_worker(struct prg_serving *s, const cJSON *runtime_worker, cJSON **ret, struct prg_error *err)
 {
-    const struct prg_merge_options options = {.compat = s->compat, .decide = s->decide, .plan = s->plan};
+    const struct prg_merge_options options = {
+        .compat = s->compat, .decide = s->decide, .plan = s->plan, .copies_runtime = true};
     const cJSON *service_worker = prg_json_get(s->predictor, "workerSpec"), *of_runtime, *of_service;
     struct prg_merged_specs merged;
     int rc = prg_serving_object_list(runtime_worker, "containers", "runtime /spec/workerSpec", &of_runtime, err);

@@ -361,6 +361,8 @@ static enum extent text_extent(const char *text, size_t length)
 {
     enum extent extent = EXTENT_NONE;
     const char *key;
+    if (!memchr(text, '{', length)) // nearly all
+        return EXTENT_NONE;
     if (strlen(text) != length)
         return memmem(text, length, "{{", 2) ? EXTENT_OTHER : EXTENT_NONE;
     while ((text = strstr(text, "{{"))) {
@@ -386,7 +388,7 @@ static enum extent extent_of(const cJSON *node, size_t *bytes)
         enum extent inner = extent_of(item, bytes);
         if (inner > extent)
             extent = inner;
-        if (extent == EXTENT_OTHER || (item->string && strstr(item->string, "{{")))
+        if (extent == EXTENT_OTHER || (item->string && strchr(item->string, '{') && strstr(item->string, "{{")))
             return EXTENT_OTHER;
     }
     return extent;
@@ -405,35 +407,58 @@ static const char *filled(struct prg_arena *arena, const char *text, const cJSON
     return prg_arena_strdup(arena, out.text);
 }
 
-static void fill(struct prg_arena *arena, cJSON *parent, const cJSON *metadata)
+static bool holds_simple(const cJSON *node)
 {
-    for (cJSON *child = parent->child, *next; child; child = next) {
-        next = child->next;
-        if (!prg_json_is_string(child)) {
-            fill(arena, child, metadata);
-        } else if (strstr(prg_json_text(child), "{{")) {
-            cJSON *value = prg_json_string(arena, filled(arena, prg_json_text(child), metadata));
-            prg_json_tag_one(value, PRG_ORIGIN_PLACEHOLDER);
-            prg_json_replace(parent, child, value);
-        }
+    const cJSON *item;
+    if (prg_json_is_string(node))
+        return strstr(prg_json_text(node), "{{") != NULL;
+    prg_json_each (item, node)
+        if (holds_simple(item))
+            return true;
+    return false;
+}
+
+// node with its texts filled; what holds no placeholder is shared.
+static cJSON *fill(struct prg_arena *arena, const cJSON *node, const cJSON *metadata)
+{
+    if (!holds_simple(node))
+        return prg_json_reference(arena, node);
+    if (prg_json_is_string(node)) {
+        cJSON *value = prg_json_string(arena, filled(arena, prg_json_text(node), metadata));
+        prg_json_tag_one(value, PRG_ORIGIN_PLACEHOLDER);
+        return value;
     }
+    cJSON *copy = prg_json_clone_empty(arena, node);
+    const cJSON *item;
+    prg_json_each (item, node) {
+        cJSON *value = fill(arena, item, metadata);
+        if (prg_json_is_object(node))
+            prg_json_add_shared(copy, item->string, value);
+        else
+            prg_json_append(copy, value);
+    }
+    return copy;
 }
 
 int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, const cJSON *metadata, bool html,
                              cJSON **ret, struct prg_error *err)
 {
+    cJSON *normal;
+    int rc = prg_typed_normal(arena, &prg_schema_container, container, &normal, err);
+    return rc == PRG_OK ? prg_placeholders_fill(arena, normal, metadata, html, ret, err) : rc;
+}
+
+int prg_placeholders_fill(struct prg_arena *arena, cJSON *before, const cJSON *metadata, bool html, cJSON **ret,
+                          struct prg_error *err)
+{
     struct writer w = {.arena = arena, .is_html = html, .out = PRG_STRBUF_INIT, .pointer = PRG_STRBUF_INIT};
     prg_auto_strbuf result = PRG_STRBUF_INIT;
-    cJSON *before;
-    int rc = prg_typed_normal(arena, &prg_schema_container, container, &before, err);
-    if (rc != PRG_OK)
-        return rc;
     size_t bytes = 0;
+    int rc = PRG_OK;
     enum extent extent = extent_of(before, &bytes);
     if (extent == EXTENT_NONE || (extent == EXTENT_SIMPLE && is_name(prg_json_get_text(metadata, "name")) &&
                                   is_name(prg_json_get_text(metadata, "namespace")))) {
-        fill(arena, before, metadata);
-        *ret = before;
+        *ret = extent == EXTENT_NONE ? before : fill(arena, before, metadata);
         return PRG_OK;
     }
     put_value(&w, &prg_schema_container, before);

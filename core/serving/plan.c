@@ -127,20 +127,29 @@ static void set_service(struct prg_serving *s, cJSON *service)
     s->predictor = prg_json_at(service, "spec", "predictor");
 }
 
+// The service stays as it came. A field of a wrong type is told before anything else; what could be defaulted has none.
+static int explain_refusal(struct prg_serving *s, const cJSON *given, struct prg_error *err)
+{
+    const char *what = prg_arena_printf(s->arena, "InferenceService %s/%s", s->ns, s->name);
+    struct prg_error types = {0};
+    set_service(s, prg_json_copy(s->arena, given));
+    if (prg_check_types(s->arena, &prg_schema_inference_service, given, what, &types) == PRG_OK)
+        return prg_wrap(err, "%s", what);
+    *err = types;
+    return (int)err->code;
+}
+
 static int default_service(struct prg_serving *s, struct prg_error *err)
 {
     const cJSON *given = s->in->service;
     cJSON *service = NULL;
-    const char *what = prg_arena_printf(s->arena, "InferenceService %s/%s", s->ns, s->name);
-    if (prg_check_types(s->arena, &prg_schema_inference_service, given, what, err) != PRG_OK)
-        return err ? err->code : PRG_INVALID;
     if (prg_serving_default(s->arena, given, s->config, &service, err) != PRG_OK)
-        return prg_wrap(err, "%s", what);
+        return explain_refusal(s, given, err);
     tag_service(service);
     set_service(s, service);
     trace_defaults(s, given);
     if (!prg_json_is_object(s->predictor))
-        return prg_fail(err, PRG_INVALID, "%s: /spec/predictor is missing", what);
+        return prg_fail(err, PRG_INVALID, "InferenceService %s/%s: /spec/predictor is missing", s->ns, s->name);
     return PRG_OK;
 }
 
@@ -410,7 +419,7 @@ static void plan_service(struct prg_serving *s)
     struct prg_decision_context context = {
         .arena = s->arena,
         .service = s->service,
-        .config = prg_serving_config_to_json(s->arena, s->config),
+        .config = prg_serving_config_view(s->arena, s->config),
         .compat = prg_compat_to_json(s->arena, s->compat),
     };
     if (s->decide->begin(s->decide->ctx, &context, &err) != PRG_OK) {
@@ -426,7 +435,7 @@ static void plan_service(struct prg_serving *s)
 static const cJSON *gpu_types(const struct prg_serving *s)
 {
     cJSON *types = NULL;
-    if (prg_gpu_custom_types(s->arena, s->config, prg_meta_annotations(s->service), &types, NULL) != PRG_OK &&
+    if (prg_gpu_custom_types(s->arena, s->config, prg_meta_annotations(s->in->service), &types, NULL) != PRG_OK &&
         prg_gpu_custom_types(s->arena, s->config, NULL, &types, NULL) != PRG_OK)
         return NULL;
     return types;
@@ -453,7 +462,6 @@ int prg_serving_plan(const struct prg_serving_input *in, const struct prg_decide
     (void)prg_clock_format(in->now_ns, s.now);
     if (decide->revision) // the plan may outlive the set
         plan->policy_revision = prg_arena_strdup(plan->arena, decide->revision(decide->ctx));
-    set_service(&s, prg_json_copy(plan->arena, in->service));
     plan->gpu_types = gpu_types(&s);
     plan_service(&s);
     prg_plan_finish(plan);

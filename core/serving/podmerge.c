@@ -300,7 +300,7 @@ static int apply(struct prg_arena *arena, const struct prg_schema *schema, const
 int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime,
                                 const cJSON *service, cJSON **ret, struct prg_error *err)
 {
-    struct side from = {runtime, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = true}, NULL};
+    struct side from = {runtime, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = !options->copies_runtime}, NULL};
     struct side to = {service, {.origin = PRG_ORIGIN_SERVICE, .shares_texts = true, .without = model_fields}, NULL};
     int rc = normal_sides(arena, &prg_schema_container, &from, &to, err);
     if (rc != PRG_OK)
@@ -331,7 +331,7 @@ int prg_podspec_merge(struct prg_arena *arena, const struct prg_merge_options *o
 {
     static const char *const containers_only[] = {"containers", NULL};
     bool has_all = prg_mended(options->compat, PRG_COMPAT_runtime_pod_fields);
-    struct side from = {runtime_spec, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = true}, NULL};
+    struct side from = {runtime_spec, {.origin = PRG_ORIGIN_RUNTIME, .shares_texts = !options->copies_runtime}, NULL};
     struct side to = {
         service_spec, {.origin = PRG_ORIGIN_PREDICTOR, .shares_texts = true, .without = predictor_fields}, NULL};
     struct side rest = {

@@ -86,12 +86,13 @@ static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, c
 {
     const cJSON *child;
     size_t length = path->length, count = 0;
-    if (!holds_placeholder(after)) // the usual case, before any path is made
-        return;
     if (prg_json_is_object(after)) {
         const cJSON **members = prg_members_sorted(s->arena, after, &count);
         for (size_t i = 0; i < count; i++) {
-            prg_strbuf_printf(path, ".%s", members[i]->string);
+            if (!holds_placeholder(members[i])) // the usual case, before any path is made
+                continue;
+            prg_strbuf_putc(path, '.');
+            prg_strbuf_puts(path, members[i]->string);
             trace_placeholders(s, path, prg_json_get(before, members[i]->string), members[i]);
             prg_strbuf_truncate(path, length);
         }
@@ -100,10 +101,13 @@ static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, c
     if (prg_json_is_array(after)) {
         const cJSON *item = prg_json_is_array(before) ? before->child : NULL;
         prg_json_each (child, after) {
-            prg_strbuf_printf(path, "[%zu]", count++);
-            trace_placeholders(s, path, item, child);
-            prg_strbuf_truncate(path, length);
+            if (holds_placeholder(child)) {
+                prg_strbuf_printf(path, "[%zu]", count);
+                trace_placeholders(s, path, item, child);
+                prg_strbuf_truncate(path, length);
+            }
             item = item ? item->next : NULL;
+            count++;
         }
         return;
     }
@@ -111,7 +115,7 @@ static void trace_placeholders(struct prg_serving *s, struct prg_strbuf *path, c
         return;
     const char *template = prg_json_text(before);
     prg_plan_trace(s->plan, "placeholder", NULL, prg_arena_strndup(s->arena, path->text, path->length),
-                   prg_json_text(after), template ? prg_arena_printf(s->arena, "from %s", template) : NULL);
+                   prg_json_text(after), template ? prg_arena_join(s->arena, "from ", template) : NULL);
 }
 
 // ---- steps ----
@@ -122,13 +126,15 @@ static int replace_placeholders(struct prg_serving *s, const struct prg_runtime_
     const char *name = prg_json_get_text(*container, "name");
     bool html = !prg_mended(s->compat, PRG_COMPAT_placeholder_text);
     cJSON *filled;
-    int rc = prg_placeholders_replace(s->arena, *container, prg_json_get(s->service, "metadata"), html, &filled, err);
+    int rc = prg_placeholders_fill(s->arena, *container, prg_json_get(s->service, "metadata"), html, &filled, err);
     if (rc != PRG_OK) {
         const char *message = prg_arena_printf(
             s->arena, "failed to replace placeholders in serving runtime %s Container %s", runtime->name, name);
         prg_wrap(err, "%s", message);
         return prg_serving_invalid_spec(s, message, err);
     }
+    if (filled == *container)
+        return PRG_OK;
     prg_auto_strbuf path = PRG_STRBUF_INIT;
     prg_strbuf_puts(&path, name);
     trace_placeholders(s, &path, *container, filled);
@@ -189,11 +195,9 @@ static int tag_image(struct prg_serving *s, const struct prg_runtime_choice *run
 static int single_container(struct prg_serving *s, const cJSON *container, enum prg_origin origin, cJSON **ret,
                             struct prg_error *err)
 {
-    int rc = prg_typed_normal(s->arena, &prg_schema_container, container, ret, err);
-    if (rc != PRG_OK)
-        return prg_wrap(err, "container %s", prg_json_get_text(container, "name"));
-    prg_podspec_tag(*ret, origin);
-    return PRG_OK;
+    const struct prg_typed_form form = {.origin = origin, .shares_texts = origin != PRG_ORIGIN_RUNTIME};
+    int rc = prg_typed_make(s->arena, &prg_schema_container, container, &form, ret, err);
+    return rc == PRG_OK ? PRG_OK : prg_wrap(err, "container %s", prg_json_get_text(container, "name"));
 }
 
 // The four cases of a collocated transformer: in both (merged), in one, in none (*ret NULL).
@@ -244,7 +248,8 @@ static int append_others(struct prg_serving *s, cJSON *containers, const cJSON *
 static int build(struct prg_serving *s, const struct prg_runtime_choice *runtime, const cJSON *runtime_containers,
                  const cJSON *service_containers, cJSON **ret, struct prg_error *err)
 {
-    const struct prg_merge_options options = {.compat = s->compat, .decide = s->decide, .plan = s->plan};
+    const struct prg_merge_options options = {
+        .compat = s->compat, .decide = s->decide, .plan = s->plan, .copies_runtime = true};
     struct prg_merged_specs merged;
     cJSON *containers = prg_json_array(s->arena), *other = NULL;
     int rc = prg_podspec_merge_specs(s->arena, &options, runtime_containers, prg_json_get(s->predictor, "model"),
@@ -297,7 +302,8 @@ int prg_serving_pod_spec(struct prg_serving *s, const struct prg_runtime_choice 
 
 int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_error *err)
 {
-    const struct prg_merge_options options = {.compat = s->compat, .decide = s->decide, .plan = s->plan};
+    const struct prg_merge_options options = {
+        .compat = s->compat, .decide = s->decide, .plan = s->plan, .copies_runtime = true};
     struct prg_error own = {0};
     cJSON *pod_spec = NULL;
     const cJSON *given;

@@ -30,7 +30,9 @@ struct prg_merge_options {
     const struct prg_compat *compat;
     const struct prg_decider *decide; // NULL: container_merge's defaults
     struct prg_plan *plan;            // gets a trace entry for each answer of a container_merge policy; may be NULL
+    bool copies_runtime;              // the runtime may go before the result does
 };
+// The results of these share texts with both sides, which must live as long, unless copies_runtime says otherwise.
 // MergeRuntimeContainers: strategic merge of two containers, arguments concatenated. Nodes without an origin get
 // RUNTIME or SERVICE in the result.
 int prg_podspec_merge_container(struct prg_arena *arena, const struct prg_merge_options *options, const cJSON *runtime,
@@ -58,6 +60,11 @@ int prg_podspec_merge_specs(struct prg_arena *arena, const struct prg_merge_opti
 // service's ObjectMeta. html: escape as html/template does (compat kserve).
 int prg_placeholders_replace(struct prg_arena *arena, const cJSON *container, const cJSON *metadata, bool html,
                              cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+
+// The same for a container in normal form that is given up with it: what holds no placeholder is shared with the
+// result, which is container itself when there are none at all.
+int prg_placeholders_fill(struct prg_arena *arena, cJSON *container, const cJSON *metadata, bool html, cJSON **ret,
+                          struct prg_error *err) PRG_MUST_USE;
 
 // computeRayNodeAndGPUs and computeMpNodeAndGPUs on counts. *ret_refusal is set (and PRG_OK returned) when the GPUs do
 // not suffice.

@@ -39,7 +39,7 @@ static void share_app_label(struct prg_serving *s, const struct prg_workload *w,
     cJSON *const sharing[] = {objects->scaler.hpa, objects->scaler.scaled_object};
     for (size_t i = 0; i < PRG_COUNT(sharing); i++) {
         if (sharing[i])
-            prg_json_set(s->arena, prg_json_get(sharing[i], "metadata"), "labels", prg_json_copy(s->arena, w->labels));
+            prg_json_set(s->arena, prg_json_get(sharing[i], "metadata"), "labels", prg_json_clone(s->arena, w->labels));
     }
 }
 

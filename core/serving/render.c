@@ -42,9 +42,9 @@ cJSON *prg_render_object(struct prg_serving *s, const char *api_version, const c
     prg_json_set(arena, object, "metadata", meta);
     prg_json_tag(object, PRG_ORIGIN_RULE);
     if (prg_json_count(labels) > 0) // these know where they come from
-        prg_json_set(arena, meta, "labels", prg_json_copy(arena, labels));
+        prg_json_set(arena, meta, "labels", prg_json_clone(arena, labels));
     if (prg_json_count(annotations) > 0)
-        prg_json_set(arena, meta, "annotations", prg_json_copy(arena, annotations));
+        prg_json_set(arena, meta, "annotations", prg_json_clone(arena, annotations));
     return object;
 }
 

@@ -158,7 +158,7 @@ static void trace_selection(struct prg_serving *s, const struct prg_candidate *c
 {
     for (size_t i = 0; i < count; i++) {
         const struct prg_candidate *candidate = &candidates[i];
-        const char *subject = prg_arena_printf(s->arena, "%s %s", scope_of(candidate), candidate->name);
+        const char *subject = prg_arena_join(s->arena, scope_of(candidate), " ", candidate->name);
         if (!candidate->accepted)
             prg_plan_trace(s->plan, "runtime", &selection->accept, subject, "rejected",
                            candidate->reason ? candidate->reason : candidate->code);
@@ -194,20 +194,18 @@ static int ask(struct prg_serving *s, const struct prg_runtime_request *request,
 
 // ---- what is chosen ----
 
-// The plan works on a copy of the runtime, so that its nodes can carry their origin.
+// The runtime stays the store's: what the plan takes of it is copied there.
 static int take(struct prg_serving *s, const cJSON *object, bool is_cluster, struct prg_runtime_choice *ret,
                 struct prg_error *err)
 {
-    const char *what = prg_arena_printf(s->arena, "%s %s", is_cluster ? "ClusterServingRuntime" : "ServingRuntime",
-                                        prg_meta_name(object));
+    const char *name = prg_meta_name(object);
+    const char *what = prg_arena_join(s->arena, is_cluster ? "ClusterServingRuntime " : "ServingRuntime ", name);
     if (prg_check_types(s->arena, &prg_schema_serving_runtime, object, what, err) != PRG_OK)
         return err ? err->code : PRG_INVALID;
-    cJSON *copy = prg_json_copy(s->arena, object);
-    prg_json_tag(copy, PRG_ORIGIN_RUNTIME);
-    ret->object = copy;
-    ret->spec = prg_json_get(copy, "spec");
-    ret->annotations = prg_meta_annotations(copy);
-    ret->name = prg_meta_name(copy);
+    ret->object = object;
+    ret->spec = prg_json_get(object, "spec");
+    ret->annotations = prg_meta_annotations(object);
+    ret->name = prg_arena_strdup(s->arena, name); // the plan may outlive the store's object
     ret->is_cluster = is_cluster;
     return PRG_OK;
 }
@@ -320,7 +318,7 @@ static int select_best(struct prg_serving *s, struct prg_runtime_request *reques
     const cJSON *other = find_runtime(s, ret->name, &is_cluster);
     if (other && is_cluster != chosen->is_cluster) {
         const cJSON *annotations = prg_meta_annotations(other);
-        ret->annotations = annotations ? prg_json_copy(s->arena, annotations) : NULL;
+        ret->annotations = annotations;
         ret->is_cluster = is_cluster;
         prg_plan_trace(s->plan, "runtime", NULL, ret->name, "annotations of another runtime",
                        "a ServingRuntime of this namespace has the chosen one's name (compat chosen_annotations)");

@@ -124,7 +124,7 @@ static cJSON *predictor_service(struct prg_serving *s, const struct prg_workload
 static cJSON *headless_service(struct prg_serving *s, const struct prg_workload *w, const char *name, const char *role,
                                const char *app, const char *generation)
 {
-    cJSON *labels = prg_json_copy(s->arena, w->labels);
+    cJSON *labels = prg_json_clone(s->arena, w->labels);
     prg_render_set_text(s, labels, PRG_LABEL_ROLE, role, PRG_ORIGIN_MULTI_NODE);
     cJSON *service = prg_render_object(s, "v1", "Service", name, labels, w->annotations);
     cJSON *spec = prg_json_object(s->arena), *selector = prg_json_object(s->arena);

@@ -214,12 +214,10 @@ static cJSON *normal_elements(struct walk *w, const struct prg_schema_field *fie
 // What Go always encodes is there even when nobody wrote it: required fields, and a struct that is no pointer.
 static void add_always(struct walk *w, const struct prg_schema *schema, cJSON *node)
 {
+    const struct prg_schema_field *field;
     for (; schema; schema = schema->inlined) {
-        for (size_t i = 0; i < schema->count; i++) {
-            const struct prg_schema_field *field = &schema->fields[i];
-            bool is_always = (field->flags & PRG_FIELD_REQUIRED) ||
-                             (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
-            cJSON *zero = is_always && !prg_json_get(node, field->name) ? zero_value(w->arena, field->kind) : NULL;
+        for (size_t at = 0; (field = prg_schema_next_printed(schema, &at));) {
+            cJSON *zero = prg_json_get(node, field->name) ? NULL : zero_value(w->arena, field->kind);
             if (!zero)
                 continue;
             if (field->kind == PRG_KIND_OBJECT)

@@ -97,6 +97,7 @@ static int check_ingress(struct prg_serving *s, const cJSON *section, struct prg
 static const char *const allowed_fields[] = {"Name", "Namespace", "Annotations", "Labels"};
 #define DOMAIN_FIELD "IngressDomain"
 #define DOMAIN_CARRIER "GenerateName"
+#define DOMAIN_MEMBER "generateName"
 #define NO_VALUE "<no value>"
 
 static int adapt_name(struct template_run *run, const struct operand *operand)
@@ -168,6 +169,14 @@ static void emit(struct prg_strbuf *out, const char *text, size_t length)
 static int fill_in(struct prg_serving *s, const char *source, const cJSON *metadata, struct prg_strbuf *out,
                    struct prg_error *err)
 {
+    if (strcmp(source, DEFAULT_TEMPLATE) == 0) { // what nearly all have, without the engine
+        prg_strbuf_puts(out, prg_json_get_text(metadata, "name"));
+        prg_strbuf_putc(out, '-');
+        prg_strbuf_puts(out, prg_json_get_text(metadata, "namespace"));
+        prg_strbuf_putc(out, '.');
+        prg_strbuf_puts(out, prg_json_get_text(metadata, DOMAIN_MEMBER));
+        return PRG_OK;
+    }
     struct template_run run = {.arena = s->arena, .source = source, .length = strlen(source), .err = err};
     struct node *nodes = NULL;
     if (template_parse(&run, &nodes) != PRG_OK)
@@ -183,11 +192,11 @@ static cJSON *template_metadata(struct prg_serving *s, const cJSON *labels, cons
     cJSON *metadata = prg_json_object(s->arena);
     prg_json_set_string(s->arena, metadata, "name", s->predictor_name);
     prg_json_set_string(s->arena, metadata, "namespace", s->ns);
-    prg_json_set_string(s->arena, metadata, "generateName", domain);
+    prg_json_set_string(s->arena, metadata, DOMAIN_MEMBER, domain);
     if (labels)
-        prg_json_set(s->arena, metadata, "labels", prg_json_copy(s->arena, labels));
+        prg_json_set(s->arena, metadata, "labels", prg_json_clone(s->arena, labels));
     if (annotations)
-        prg_json_set(s->arena, metadata, "annotations", prg_json_copy(s->arena, annotations));
+        prg_json_set(s->arena, metadata, "annotations", prg_json_clone(s->arena, annotations));
     return metadata;
 }
 

@@ -66,7 +66,8 @@ static void the_best_runtime_is_taken_and_named(void **state)
     assert_false(f->choice.is_cluster);
     assert_string_equal(prg_json_get_text(model(f), "runtime"), "l");
     assert_string_equal(prg_json_get_text(status(f), "servingRuntimeName"), "l");
-    assert_int_equal(prg_json_origin(prg_json_get(f->choice.spec, "supportedModelFormats")), PRG_ORIGIN_RUNTIME);
+    assert_ptr_equal(f->choice.spec, prg_json_get(f->choice.object, "spec"));
+    assert_int_equal(prg_json_origin(f->choice.spec), PRG_ORIGIN_NONE); // the store's own, which nobody marks
     assert_string_equal(px_traced(f->s.plan, "ServingRuntime l", "chosen")->reason, "first of 2 accepted");
     assert_string_equal(px_traced(f->s.plan, "ServingRuntime l", "chosen")->source.function, "before");
     assert_string_equal(px_traced(f->s.plan, "ServingRuntime other", "rejected")->reason, "no entry for format onnx");

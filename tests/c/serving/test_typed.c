@@ -160,14 +160,14 @@ static void wrong_types_name_the_pointer(void **state)
 static void all_kinds_of_a_table_are_known(void **state)
 {
     static const struct prg_schema_field inner_fields[] = {{"is", PRG_KIND_BOOL, 0, PRG_FIELD_REQUIRED, NULL, NULL}};
-    static const struct prg_schema inner = {"Inner", inner_fields, 1, NULL};
+    static const struct prg_schema inner = {.name = "Inner", .fields = inner_fields, .count = 1};
     static const struct prg_schema_field fields[] = {
         {"any", PRG_KIND_ANY, 0, 0, NULL, NULL},
         {"free", PRG_KIND_OBJECT, 0, 0, NULL, NULL},
         {"number", PRG_KIND_NUMBER, 0, 0, NULL, NULL},
         {"time", PRG_KIND_TIME, 0, 0, NULL, NULL},
     };
-    static const struct prg_schema outer = {"Outer", fields, 4, &inner};
+    static const struct prg_schema outer = {.name = "Outer", .fields = fields, .count = 4, .inlined = &inner};
     prg_auto_arena arena = {0};
     struct prg_error err = {0};
     cJSON *got;
