@@ -136,25 +136,31 @@ static int op_delete(struct running *r, struct prg_error *err)
 
 // ---- pods ----
 
-static const cJSON *step_pod(struct running *r)
+// The pod that the step means, or NULL.
+static int step_pod(struct running *r, const cJSON **ret, struct prg_error *err)
 {
     const char *name = prg_json_get_text(r->step, "name"), *type = prg_json_get_text(r->step, "podType");
     const char *ns = text_or(r->step, "namespace", "default");
+    if (!name && !type)
+        return prg_fail(err, PRG_INVALID, "name or podType is needed");
     const cJSON *pod = name   ? sim_get(&r->cluster, "", "Pod", ns, name)
                        : type ? sim_newest_pod(&r->cluster, type)
                               : NULL;
     set_outcome(r, pod ? "ok" : "no such pod", pod ? prg_meta_name(pod) : NULL);
-    return pod;
+    *ret = pod;
+    return PRG_OK;
 }
 
 static int op_pod_phase(struct running *r, struct prg_error *err)
 {
-    const cJSON *pod = step_pod(r);
-    if (!pod)
-        return PRG_OK;
+    const cJSON *pod;
+    const char *phase = prg_json_get_text(r->step, "phase");
+    if (!phase)
+        return prg_fail(err, PRG_INVALID, "phase, as in Running, is needed");
+    if (step_pod(r, &pod, err) != PRG_OK || !pod)
+        return err->code;
     cJSON *copy = prg_json_copy(r->arena, pod);
-    prg_json_set_string(r->arena, prg_json_ensure_object(r->arena, copy, "status"), "phase",
-                        prg_json_get_text(r->step, "phase"));
+    prg_json_set_string(r->arena, prg_json_ensure_object(r->arena, copy, "status"), "phase", phase);
     prg_json_set_string(r->arena, prg_json_ensure_object(r->arena, copy, "spec"), "nodeName",
                         prg_json_get_text(r->step, "nodeName"));
     return sim_put(&r->cluster, copy, err);
@@ -163,9 +169,9 @@ static int op_pod_phase(struct running *r, struct prg_error *err)
 static int op_pod_mark_deleted(struct running *r, struct prg_error *err)
 {
     char now[PRG_CLOCK_TEXT];
-    const cJSON *pod = step_pod(r);
-    if (!pod)
-        return PRG_OK;
+    const cJSON *pod;
+    if (step_pod(r, &pod, err) != PRG_OK || !pod)
+        return err->code;
     cJSON *copy = prg_json_copy(r->arena, pod);
     prg_json_set_string(r->arena, prg_json_get(copy, "metadata"), "deletionTimestamp",
                         prg_clock_format(r->cluster.now_ns, now));
@@ -174,10 +180,9 @@ static int op_pod_mark_deleted(struct running *r, struct prg_error *err)
 
 static int op_pod_delete(struct running *r, struct prg_error *err)
 {
-    const cJSON *pod = step_pod(r);
-    if (!pod)
-        return PRG_OK;
-    (void)err;
+    const cJSON *pod;
+    if (step_pod(r, &pod, err) != PRG_OK || !pod)
+        return err->code;
     (void)sim_remove(&r->cluster, "", "Pod", prg_meta_namespace(pod), prg_meta_name(pod));
     return PRG_OK;
 }
@@ -213,7 +218,8 @@ static int op_upstream(struct running *r, struct prg_error *err)
     struct prg_error failure = {0};
     char message[PRG_ERROR_LINE];
     int rc = PRG_OK;
-    (void)err;
+    if (!prg_json_get_text(r->step, "name"))
+        return prg_fail(err, PRG_INVALID, "name, of what the node reports about, is needed");
     if (text)
         rc = prg_json_parse(r->arena, text, strlen(text), NULL, &content, &failure);
     if (rc == PRG_OK)
@@ -265,7 +271,8 @@ static int op_inject(struct running *r, struct prg_error *err)
                                 .subresource = prg_json_get_text(r->step, "subresource"),
                                 .error = text_or(r->step, "error", "internal"),
                                 .times = 1};
-    (void)prg_json_get_int64(r->step, "times", &fault->times);
+    if (prg_json_get(r->step, "times") && (!prg_json_get_int64(r->step, "times", &fault->times) || fault->times < 0))
+        return prg_fail(err, PRG_INVALID, "times must be a whole number from 0 on");
     if (!fault->verb || !fault->resource)
         return prg_fail(err, PRG_INVALID, "verb and resource are needed");
     while (*end)
@@ -416,7 +423,12 @@ static int run_step(struct running *r, struct prg_error *err)
 
 static int run_all(struct running *r, const cJSON *scenario, cJSON *steps, struct prg_error *err)
 {
+    static const char *const lists[] = {"objects", "steps"};
     int64_t number = 0;
+    for (size_t i = 0; i < PRG_COUNT(lists); i++)
+        if (prg_json_get(scenario, lists[i]) && !prg_json_is_array(prg_json_get(scenario, lists[i])))
+            return prg_fail(err, PRG_INVALID, "/%s: must be a list, not %s", lists[i],
+                            prg_json_type_name(prg_json_get(scenario, lists[i])));
     if (put_objects(r, prg_json_get(scenario, "objects"), err) != PRG_OK)
         return err->code;
     sim_controller_settle(&r->controller);

@@ -31,6 +31,29 @@ class Simulate(Case):
         self.assertIn("stuck in", out)
         self.assertIn("is lost", out)
 
+    def test_what_is_wrong_in_a_scenario_is_told_with_its_place(self):
+        job = {"apiVersion": "sedna.io/v1alpha1", "kind": "IncrementalLearningJob", "metadata": {"name": "helmet"}}
+        for scenario, place in (({"steps": {}}, "/steps: must be a list, not object"),
+                                ({"objects": {}}, "/objects: must be a list, not object"),
+                                ({"objects": [None]}, "/objects/0: an object is expected, not null"),
+                                ({"objects": [{"kind": "Pod"}]}, "/objects/0: /apiVersion is missing"),
+                                ({"steps": [None]}, "/steps/0: there is no operation ''"),
+                                ({"steps": [{"op": "resync"}, {"op": "fly"}]}, "/steps/1: there is no operation 'fly'"),
+                                ({"steps": [{"op": "advance", "seconds": -5}]}, "/steps/0: seconds, a whole number"),
+                                ({"steps": [{"op": "podPhase", "phase": "Running"}]}, "/steps/0: name or podType is needed"),
+                                ({"steps": [{"op": "podPhase", "podType": "train", "phase": 7}]}, "/steps/0: phase, as in Running"),
+                                ({"steps": [{"op": "podDelete"}]}, "/steps/0: name or podType is needed"),
+                                ({"steps": [{"op": "upstream", "content": {}}]}, "/steps/0: name, of what the node reports"),
+                                ({"steps": [{"op": "inject", "verb": "create", "resource": "pods", "times": -1}]}, "/steps/0: times"),
+                                ({"steps": [{"op": "create", "object": []}]}, "/steps/0: /object is missing")):
+            self.write("scenario.json", json.dumps({"objects": [job], **scenario}))
+            _, err = self.run_perigee("simulate", self.path("scenario.json"), code=2)
+            self.assertIn(place, err)
+        for text in ("", "[1]", "null", "\0", "[" * 5000, '{"objects": [], "objects": []}'):
+            self.write("scenario.json", text)
+            _, err = self.run_perigee("simulate", self.path("scenario.json"), code=2)
+            self.assertIn("scenario.json", err)
+
     def test_misuse_is_exit_2(self):
         for args in (["simulate"], ["simulate", "/nowhere.json"], ["simulate", "--random", "x", JOBS],
                      ["simulate", "--random", "1"], ["simulate", "--random", "1", "--faults", "rain", JOBS]):
