@@ -22,6 +22,8 @@ struct prg_decision_context {
     const cJSON *compat;  // flag name -> true when mended (perigee.compat)
 };
 
+#define PRG_CANDIDATE_ALIKE "disabled", "multiModel", "protocolVersions", "supportedModelFormats", "workerSpec"
+
 struct prg_candidate {
     const char *name;
     bool is_cluster; // scope "cluster", else "namespace"
@@ -34,7 +36,10 @@ struct prg_candidate {
         int64_t priority;
     } match;
     uint32_t identity; // of the object (prg_json_identity), or 0: not looked at yet
-    uint32_t rank;     // among all candidates, as if none had a priority (policy/select.c), from 1; 0: not known
+    // Candidates of equal numbers, to one request, have the same in these members of their spec, and so the same match:
+    // whoever looks at nothing else need look at one of them only. 0: not known.
+    uint32_t alike;
+    uint32_t rank; // among all candidates, as if none had a priority (policy/select.c), from 1; 0: not known
     // answers of select:
     bool accepted;
     const char *reason; // why not; or NULL

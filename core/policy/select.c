@@ -6,11 +6,17 @@
 // that `before` holds equal stay in the default order, and the shipped `before` is asked once per candidate. Whatever
 // `before` answers, the merge ends and every candidate comes out once.
 //
+// Of candidates that are alike (policy/decision.h) the shipped rule is asked about one. Its answer is that of the
+// others as well if it looked at nothing in which they differ, since it keeps nothing from one candidate to the next;
+// that can be said of the shipped text only, so other files are asked about each. The steps of an answer count for all
+// that get it.
+//
 // One call of a state does as many of the three steps as its file answers.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "policy/builtin.h"
 #include "policy/convert.h"
 #include "policy/set.h"
 #include "policy/tree.h"
@@ -25,14 +31,23 @@ struct choosing {
     enum step step;                     // the one under way, for errors
     cJSON *request;
     struct prg_candidate **candidates; // all, in the default order
-    cJSON **views;                     // their trees
+    cJSON **views;                     // their trees, NULL: not made yet
     size_t count;
     size_t *order, *spare; // indices of the accepted ones, best first; room for the merge
     size_t accepted;
+    struct kind *kinds; // by `alike`, or NULL
+    size_t kind_count;
     bool has_looked;    // at more than the question says (answers.h)
     size_t asked;       // index of the candidate asked last, for errors; SIZE_MAX: none
     const char *chosen; // what choose answered
     const char *reason;
+};
+
+struct kind {                          // candidates that are alike
+    const struct prg_candidate *first; // whose answer is that of all; NULL: none
+    size_t count;
+    uint64_t steps; // of that answer
+    bool is_unlike; // the answer came from something in which they may differ
 };
 
 // Stack of a call.
@@ -170,12 +185,19 @@ static cJSON *request_tree(struct prg_arena *arena, const struct prg_runtime_req
 
 // ---- inside the call (all of these raise) ----
 
+static const cJSON *tree_of(struct choosing *c, size_t index)
+{
+    if (!c->views[index])
+        c->views[index] = candidate_tree(c->set->context->arena, c->candidates[index]);
+    return c->views[index];
+}
+
 static void push_candidate(lua_State *L, struct choosing *c, size_t index)
 {
     if (lua_rawgeti(L, SLOT_VIEWS, (lua_Integer)index + 1) != LUA_TNIL)
         return;
     lua_pop(L, 1);
-    prg_view_push(L, c->views[index]);
+    prg_view_push(L, tree_of(c, index));
     lua_pushvalue(L, -1);
     lua_rawseti(L, SLOT_VIEWS, (lua_Integer)index + 1);
 }
@@ -194,26 +216,72 @@ static const char *known_code(lua_State *L, int index)
                  text ? text : luaL_typename(L, index));
 }
 
+// The candidate's view is on top.
+static void ask_accept(lua_State *L, struct prg_candidate *candidate)
+{
+    lua_pushvalue(L, SLOT_REQUEST);
+    lua_call(L, 2, 3);
+    if (!lua_isboolean(L, SLOT_FUNCTION + 1))
+        prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, SLOT_FUNCTION + 1));
+    candidate->accepted = lua_toboolean(L, SLOT_FUNCTION + 1);
+    candidate->reason = prg_convert_text(L, SLOT_FUNCTION + 2, "the reason");
+    candidate->code = NULL;
+    if (!candidate->accepted)
+        candidate->code = lua_isnil(L, SLOT_FUNCTION + 3) ? "other" : known_code(L, SLOT_FUNCTION + 3);
+}
+
+// The first of several that are alike: whether the others need to be asked about shows while it is.
+static void ask_for_kind(lua_State *L, struct choosing *c, struct prg_candidate *candidate, struct kind *kind)
+{
+    static const char *const members[] = {"match", "spec", NULL}, *const of_spec[] = {PRG_CANDIDATE_ALIKE, NULL};
+    static const struct prg_view_watch spec = {of_spec, NULL, NULL}, watch = {members, "spec", &spec};
+    struct prg_vm *vm = prg_vm_of(L);
+    bool has_looked = vm->has_looked;
+    uint64_t steps = vm->steps;
+    vm->has_looked = false;
+    prg_view_push_noting(L, tree_of(c, c->asked), &watch);
+    ask_accept(L, candidate);
+    kind->is_unlike = vm->has_looked;
+    kind->first = candidate;
+    kind->steps = vm->steps - steps + PRG_VM_HOOK_INTERVAL / 2; // they are counted by the hundred
+    vm->has_looked = vm->has_looked || has_looked;
+}
+
+static void answer_alike(lua_State *L, struct prg_candidate *candidate, const struct kind *kind)
+{
+    prg_vm_charge(L, kind->steps);
+    candidate->accepted = kind->first->accepted;
+    candidate->reason = kind->first->reason;
+    candidate->code = kind->first->code;
+}
+
+static struct kind *kind_of(struct choosing *c, const struct prg_candidate *candidate)
+{
+    struct kind *kind = c->kinds && candidate->alike < c->kind_count ? &c->kinds[candidate->alike] : NULL;
+    return kind && candidate->alike && kind->count > 1 && !kind->is_unlike ? kind : NULL;
+}
+
 static void step_accept(lua_State *L, struct choosing *c)
 {
     c->step = STEP_ACCEPT;
     prg_policy_file_push_field(L, c->file, SLOT_TABLE, PRG_FN_ACCEPT);
     for (c->asked = 0; c->asked < c->count; c->asked++) {
         struct prg_candidate *candidate = c->candidates[c->asked];
+        struct kind *kind = kind_of(c, candidate);
         lua_settop(L, SLOT_FUNCTION);
-        lua_pushvalue(L, SLOT_FUNCTION);
-        push_candidate(L, c, c->asked);
-        lua_pushvalue(L, SLOT_REQUEST);
-        lua_call(L, 2, 3);
-        if (!lua_isboolean(L, SLOT_FUNCTION + 1))
-            prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, SLOT_FUNCTION + 1));
-        candidate->accepted = lua_toboolean(L, SLOT_FUNCTION + 1);
-        candidate->reason = prg_convert_text(L, SLOT_FUNCTION + 2, "the reason");
-        candidate->code = NULL;
+        if (kind && kind->first) {
+            answer_alike(L, candidate, kind);
+        } else {
+            lua_pushvalue(L, SLOT_FUNCTION);
+            if (kind) {
+                ask_for_kind(L, c, candidate, kind);
+            } else {
+                push_candidate(L, c, c->asked);
+                ask_accept(L, candidate);
+            }
+        }
         if (candidate->accepted)
             c->order[c->accepted++] = c->asked;
-        else
-            candidate->code = lua_isnil(L, SLOT_FUNCTION + 3) ? "other" : known_code(L, SLOT_FUNCTION + 3);
     }
     c->asked = SIZE_MAX;
     lua_settop(L, SLOT_FUNCTION - 1);
@@ -376,8 +444,33 @@ static void prepare(struct choosing *c, const struct prg_runtime_request *reques
     c->order = prg_arena_array(arena, size_t, room);
     c->spare = prg_arena_array(arena, size_t, room);
     order_candidates(arena, request, candidates, c->count, c->candidates);
+}
+
+// Is the file's text the shipped one, under whatever name?
+static bool is_shipped_rule(const struct prg_policy_file *file)
+{
+    for (size_t i = 0; i < prg_builtin_policy_count; i++) {
+        const struct prg_builtin *builtin = &prg_builtin_policies[i];
+        if (strcmp(builtin->name, "runtime_selection") == 0)
+            return builtin->length == file->source.length &&
+                   memcmp(builtin->text, file->source.text, builtin->length) == 0;
+    }
+    return false;
+}
+
+static void count_kinds(struct choosing *c, const struct prg_policy_file *accept)
+{
+    size_t most = 0;
+    if (accept->vm->coverage || !is_shipped_rule(accept))
+        return;
     for (size_t i = 0; i < c->count; i++)
-        c->views[i] = candidate_tree(arena, c->candidates[i]);
+        most = c->candidates[i]->alike > most ? c->candidates[i]->alike : most;
+    if (!most || most > 8 * c->count + 64) // numbers of others: not worth a table
+        return;
+    c->kind_count = most + 1;
+    c->kinds = prg_arena_array(c->set->context->arena, struct kind, c->kind_count);
+    for (size_t i = 0; i < c->count; i++)
+        c->kinds[c->candidates[i]->alike].count++;
 }
 
 // Asks the policy.
@@ -389,6 +482,7 @@ static int ask(struct choosing *c, const struct prg_runtime_request *request, st
     accept = prg_set_find(c->set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_ACCEPT, 0, NULL);
     before = prg_set_find(c->set, PRG_POLICY_RUNTIME_SELECTION, PRG_FN_BEFORE, 0, NULL);
     prg_require(accept && before); // the shipped file has both
+    count_kinds(c, accept);
     int rc = run_steps(c, accept, STEP_ACCEPT, accept == before ? STEP_BEFORE : STEP_ACCEPT, err);
     if (rc == PRG_OK && accept != before)
         rc = run_steps(c, before, STEP_BEFORE, STEP_BEFORE, err);

@@ -13,10 +13,11 @@
 struct view {
     const cJSON *node;
     uint64_t generation;
-    const cJSON *at; // lists: the item looked at last …
-    size_t at_index; // … and its index from 1; 0: none yet
-    size_t count;    // lists: items, SIZE_MAX: not counted yet
-    bool is_watched; // a look at it is noted
+    const cJSON *at;                    // lists: the item looked at last …
+    size_t at_index;                    // … and its index from 1; 0: none yet
+    size_t count;                       // lists: items, SIZE_MAX: not counted yet
+    bool is_watched;                    // a look at it is noted
+    const struct prg_view_watch *watch; // a look at it is noted, but for one at a plain member; or NULL
 };
 
 enum { EAGER_INNER = 3 }; // members up to which an object inside an eager one is eager too
@@ -36,6 +37,7 @@ static void push_userdata(lua_State *L, const cJSON *node, int meta)
     view->at_index = 0;
     view->count = SIZE_MAX;
     view->is_watched = false;
+    view->watch = NULL;
     lua_rawgeti(L, LUA_REGISTRYINDEX, meta);
     lua_setmetatable(L, -2);
 }
@@ -121,13 +123,20 @@ bool prg_view_is_null(lua_State *L, int index)
     return lua_type(L, index) == LUA_TLIGHTUSERDATA && lua_touserdata(L, index) == (void *)&null_value;
 }
 
-static struct view *check(lua_State *L, int index)
+static struct view *check_live(lua_State *L, int index)
 {
     struct view *view = lua_touserdata(L, index);
-    struct prg_vm *vm = prg_vm_of(L);
-    if (view->generation != vm->generation)
+    if (view->generation != prg_vm_of(L)->generation)
         prg_vm_raise(L, 1, "this view has expired: nothing may be kept from an earlier call");
-    vm->has_looked = vm->has_looked || view->is_watched;
+    return view;
+}
+
+// For whoever looks at the whole of it.
+static struct view *check(lua_State *L, int index)
+{
+    struct view *view = check_live(L, index);
+    struct prg_vm *vm = prg_vm_of(L);
+    vm->has_looked = vm->has_looked || view->is_watched || view->watch;
     return view;
 }
 
@@ -148,14 +157,34 @@ bool prg_view_push_nearest(lua_State *L, int index)
 
 // ---- objects ----
 
+static bool is_named(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return !names;
+}
+
+// Pushes the member of a view that notes what is read.
+static void push_noting(lua_State *L, const struct prg_view_watch *watch, const cJSON *member)
+{
+    bool has_inner = watch->key && strcmp(member->string, watch->key) == 0 && prg_json_is_object(member);
+    prg_view_push(L, member);
+    if (has_inner)
+        ((struct view *)lua_touserdata(L, -1))->watch = watch->inner;
+}
+
 static int object_index(lua_State *L)
 {
-    const struct view *view = check(L, 1);
+    const struct view *view = check_live(L, 1);
+    struct prg_vm *vm = prg_vm_of(L);
     size_t length, seen = 0;
     if (lua_type(L, 2) != LUA_TSTRING)
         return 0;
     const char *key = lua_tolstring(L, 2, &length);
     const cJSON *item;
+    if (view->is_watched || (view->watch && !is_named(view->watch->plain, key)))
+        vm->has_looked = true;
     prg_json_each (item, view->node) {
         seen++;
         if (item->string[0] == key[0] && strcmp(item->string, key) == 0)
@@ -165,7 +194,10 @@ static int object_index(lua_State *L)
         prg_vm_charge(L, seen / 8);
     if (!item || strlen(key) != length) // keys hold no NUL
         return 0;
-    prg_view_push(L, item);
+    if (view->watch)
+        push_noting(L, view->watch, item);
+    else
+        prg_view_push(L, item);
     return 1;
 }
 
@@ -406,14 +438,6 @@ static void fill_meta(lua_State *L, const luaL_Reg *functions, const char *name,
     lua_rawsetp(L, -2, key);
 }
 
-static bool is_named(const char *const *names, const char *name)
-{
-    for (; names && *names; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return !names;
-}
-
 // Pushes a view whose __index is a table, which the VM reads without a call; that table lies on top of it. plain: the
 // members to put there, NULL: all.
 static void push_with_table(lua_State *L, const cJSON *object, const char *const *plain)
@@ -464,6 +488,12 @@ void prg_view_push_watched(lua_State *L, const cJSON *object, const char *const 
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
     lua_pop(L, 1);
+}
+
+void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_view_watch *watch)
+{
+    push_userdata(L, object, prg_vm_of(L)->ref.object_meta);
+    ((struct view *)lua_touserdata(L, -1))->watch = watch;
 }
 
 static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,

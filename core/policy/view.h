@@ -22,7 +22,15 @@ void prg_view_push_eager(lua_State *L, const cJSON *object);
 // The same, but only of the members in `plain` (NULL-ended); reading another one, or the object as a whole, is noted in
 // the vm's has_looked.
 void prg_view_push_watched(lua_State *L, const cJSON *object, const char *const *plain);
-void prg_view_push_null(lua_State *L); // perigee.null
+// The same for a member in turn: a view that notes reads of other members than the plain ones, in it and, if it is an
+// object, in its member `key`. Cheap to make, for an object that is not read often.
+struct prg_view_watch {
+    const char *const *plain; // NULL-ended
+    const char *key;          // NULL: none
+    const struct prg_view_watch *inner;
+};
+void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_view_watch *watch); // watch is borrowed
+void prg_view_push_null(lua_State *L);                                                            // perigee.null
 
 bool prg_view_is(lua_State *L, int index); // a view of an object or list
 bool prg_view_is_null(lua_State *L, int index);

@@ -31,7 +31,8 @@ struct line {
     struct format *formats;
     uint32_t format_count;
     uint32_t identity;
-    uint32_t rank; // in the order of the listing by protocol, time and name, from 0
+    uint32_t alike; // lines with equal texts of PRG_CANDIDATE_ALIKE have equal ones, from 1
+    uint32_t rank;  // in the order of the listing by protocol, time and name, from 0
     int protocol;
 };
 
@@ -56,6 +57,7 @@ struct made {              // candidates for one question
 struct prg_runtimes {
     struct prg_map listings; // namespace ("" for the cluster's) -> struct listing
     struct prg_map made;     // question -> struct made
+    struct prg_map alike;    // texts of PRG_CANDIDATE_ALIKE -> number
     size_t bytes;
 };
 
@@ -142,7 +144,26 @@ static void line_release(struct line *line)
     free(line->formats);
 }
 
-static void line_read(struct line *line, const cJSON *object)
+static uint32_t alike_of(struct prg_runtimes *runtimes, const cJSON *spec)
+{
+    static const char *const members[] = {PRG_CANDIDATE_ALIKE};
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    for (size_t i = 0; i < PRG_COUNT(members); i++) {
+        const cJSON *member = prg_json_get(spec, members[i]);
+        if (member)
+            prg_json_print(&text, member, PRG_JSON_SORTED);
+        prg_strbuf_putc(&text, '\n'); // no text of a value holds one
+    }
+    uintptr_t number = (uintptr_t)prg_map_getn(&runtimes->alike, text.text, text.length);
+    if (!number) {
+        number = runtimes->alike.count + 1;
+        prg_map_putn(&runtimes->alike, text.text, text.length, (void *)number); // NOLINT(performance-no-int-to-ptr)
+        runtimes->bytes += text.length + 64;
+    }
+    return (uint32_t)number;
+}
+
+static void line_read(struct prg_runtimes *runtimes, struct line *line, const cJSON *object)
 {
     const cJSON *spec = prg_json_get(object, "spec");
     char buffer[PRG_CLOCK_TEXT];
@@ -150,6 +171,7 @@ static void line_read(struct line *line, const cJSON *object)
                           .why = prg_runtime_unreadable(object),
                           .name = prg_meta_name(object),
                           .identity = prg_json_identity(object),
+                          .alike = alike_of(runtimes, spec),
                           .protocol = prg_protocol_lowest(prg_json_get(spec, "protocolVersions"))};
     line->created = prg_clock_plain(prg_meta_created(object), buffer);
     if (line->created == buffer)
@@ -158,6 +180,7 @@ static void line_read(struct line *line, const cJSON *object)
 }
 
 struct reading {
+    struct prg_runtimes *runtimes;
     struct listing *listing;
     size_t at;
     bool is_changed;
@@ -179,7 +202,7 @@ static void read_one(const cJSON *object, void *ctx)
         listing->cap = cap;
     }
     line_release(&listing->lines[at]);
-    line_read(&listing->lines[at], object);
+    line_read(reading->runtimes, &listing->lines[at], object);
     reading->is_changed = true;
 }
 
@@ -208,11 +231,12 @@ static void rank_lines(struct listing *listing)
 }
 
 // Brings the listing up to date.
-static void refresh(struct listing *listing, const struct prg_reader *store, const char *kind, const char *ns)
+static void refresh(struct prg_runtimes *runtimes, struct listing *listing, const struct prg_reader *store,
+                    const char *kind, const char *ns)
 {
     struct prg_reader_question question = {PRG_SERVING_GROUP, kind, ns, NULL, NULL, NULL};
     struct prg_reader_state state;
-    struct reading reading = {.listing = listing};
+    struct reading reading = {.runtimes = runtimes, .listing = listing};
     uint64_t trees = prg_reader_state(store, &question, &state) ? store->keeps_trees : 0;
     if (trees && trees == listing->trees && memcmp(&state, &listing->state, sizeof(state)) == 0)
         return;
@@ -322,6 +346,7 @@ static size_t make(const struct listing *listing, bool is_cluster, uint32_t firs
                                             .created = line->created,
                                             .protocol = line->protocol,
                                             .identity = line->identity,
+                                            .alike = line->alike,
                                             .rank = first_rank + line->rank};
         match(line, m, &ret[count++]);
     }
@@ -352,6 +377,7 @@ static void forget(struct prg_runtimes *runtimes)
     for (size_t i = 0; (entry = prg_map_next(&runtimes->listings, &i));)
         listing_free(entry->value);
     prg_map_clear(&runtimes->listings);
+    prg_map_clear(&runtimes->alike);
     runtimes->bytes = 0;
 }
 
@@ -404,8 +430,8 @@ size_t prg_runtimes_candidates(struct prg_runtimes *runtimes, const struct prg_r
         forget(table);
     prg_require(*ns);
     struct listing *cluster = listing_of(table, ""), *own = listing_of(table, ns);
-    refresh(own, store, "ServingRuntime", ns);
-    refresh(cluster, store, "ClusterServingRuntime", NULL);
+    refresh(table, own, store, "ServingRuntime", ns);
+    refresh(table, cluster, store, "ClusterServingRuntime", NULL);
     count_bytes(table, own);
     count_bytes(table, cluster);
     refuse_all(own, handler);
@@ -434,6 +460,7 @@ struct prg_runtimes *prg_runtimes_new(void)
     struct prg_runtimes *runtimes = prg_xcalloc(1, sizeof(*runtimes));
     prg_map_init(&runtimes->listings);
     prg_map_init(&runtimes->made);
+    prg_map_init(&runtimes->alike);
     return runtimes;
 }
 
@@ -444,5 +471,6 @@ void prg_runtimes_free(struct prg_runtimes *runtimes)
     forget(runtimes);
     prg_map_release(&runtimes->listings);
     prg_map_release(&runtimes->made);
+    prg_map_release(&runtimes->alike);
     free(runtimes);
 }

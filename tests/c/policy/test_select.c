@@ -3,6 +3,7 @@
 #include "policy_support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy/set.h"
@@ -492,6 +493,177 @@ static void kept_answers_take_no_more_than_their_room(void **state)
     remove_folder(folder);
 }
 
+// ---- candidates that are alike, and ranks ----
+
+static uint32_t next_random(uint32_t *random, uint32_t limit)
+{
+    *random = *random * 1664525 + 1013904223;
+    return (*random >> 8) % limit;
+}
+
+static const char *const alike_specs[] = {
+    "{}",
+    "{'disabled': true, 'containers': [1]}",
+    "{'multiModel': true}",
+    "{'supportedModelFormats': [{'name': 'sklearn', 'version': '1', 'autoSelect': true}]}",
+    "{'supportedModelFormats': [{'name': 'sklearn', 'autoSelect': true}], 'protocolVersions': ['v2']}",
+    "{'supportedModelFormats': [{'name': 'sklearn', 'autoSelect': false}]}",
+    "{'supportedModelFormats': [{'name': 'onnx'}, {'name': 'xgboost', 'version': '3'}], 'protocolVersions': null}",
+    "{'supportedModelFormats': [{'name': 'sklearn', 'autoSelect': true}], 'workerSpec': {}}",
+};
+
+// Candidates of a few kinds, with what the one who lists them knows: `alike` and `rank`.
+static struct prg_candidate *alike_candidates(struct prg_arena *arena, uint32_t *random, size_t count)
+{
+    struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, count);
+    for (size_t i = 0; i < count; i++) {
+        struct prg_candidate *c = &candidates[i];
+        uint32_t kind = next_random(random, PRG_COUNT(alike_specs));
+        const cJSON *spec = json_of(arena, alike_specs[kind]), *entry;
+        c->name = prg_arena_printf(arena, "r%zu", i);
+        c->is_cluster = i >= count / 3;
+        cJSON *object = prg_json_object(arena);
+        prg_json_set(arena, object, "spec", (cJSON *)spec);
+        c->object = object;
+        c->created = next_random(random, 2) ? "2026-01-01T00:00:00Z" : "2026-02-01T00:00:00Z";
+        c->protocol = kind == 4 ? 2 : 5;
+        c->alike = kind + 1;
+        prg_json_each (entry, prg_json_get(spec, "supportedModelFormats")) {
+            if (!prg_text_equal(prg_json_get_text(entry, "name"), "sklearn"))
+                continue;
+            c->match.present = true;
+            c->match.name = "sklearn";
+            c->match.version = prg_json_get_text(entry, "version");
+            c->match.auto_select = prg_json_get_true(entry, "autoSelect");
+            c->match.has_priority = kind == 3;
+            c->match.priority = kind == 3 ? 7 : 0;
+        }
+    }
+    return candidates;
+}
+
+static struct prg_candidate *without_kinds(struct prg_arena *arena, const struct prg_candidate *from, size_t count)
+{
+    struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, count);
+    memcpy(candidates, from, count * sizeof(*candidates));
+    for (size_t i = 0; i < count; i++)
+        candidates[i].alike = candidates[i].rank = 0;
+    return candidates;
+}
+
+static void assert_same_answers(struct prg_arena *arena, const struct choice *a, const struct prg_candidate *of_a,
+                                const struct choice *b, const struct prg_candidate *of_b, size_t count)
+{
+    assert_string_equal(order_text(arena, a), order_text(arena, b));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(of_a[i].accepted, of_b[i].accepted);
+        assert_string_equal(of_a[i].code ? of_a[i].code : "none", of_b[i].code ? of_b[i].code : "none");
+        assert_string_equal(of_a[i].reason ? of_a[i].reason : "none", of_b[i].reason ? of_b[i].reason : "none");
+    }
+}
+
+static void the_shipped_rule_answers_for_all_that_are_alike(void **state)
+{
+    struct prg_arena *arena = *state;
+    struct prg_policy_set *set = load_set(NULL), *fresh = load_set(NULL);
+    uint32_t random = 7;
+    for (int i = 0; i < 200; i++) {
+        size_t count = 1 + next_random(&random, 40);
+        struct prg_candidate *known = alike_candidates(arena, &random, count);
+        struct prg_candidate *unknown = without_kinds(arena, known, count);
+        struct prg_runtime_request request = default_request(arena);
+        request.protocol = next_random(&random, 2) ? "v1" : "v2";
+        request.multi_node = next_random(&random, 4) == 0;
+        request.multi_model = next_random(&random, 4) == 0;
+        struct choice one = choose(arena, set, &request, known, count);
+        struct choice other = choose(arena, fresh, &request, unknown, count);
+        assert_same_answers(arena, &one, known, &other, unknown, count);
+    }
+    prg_policy_set_unref(set);
+    prg_policy_set_unref(fresh);
+}
+
+static void other_rules_are_asked_about_each_candidate(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *lua = "local M = { api = 'runtime_selection/v1' }\n"
+                      "local seen = 0\n"
+                      "function M.accept(c) seen = seen + 1 return seen % 3 == 0, c.name .. seen end\n"
+                      "return M\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder), *fresh = load_set(folder);
+    uint32_t random = 11;
+    struct prg_candidate *known = alike_candidates(arena, &random, 30);
+    struct prg_candidate *unknown = without_kinds(arena, known, 30);
+    struct prg_runtime_request request = default_request(arena);
+    struct choice one = choose(arena, set, &request, known, 30);
+    struct choice other = choose(arena, fresh, &request, unknown, 30);
+    assert_int_equal(one.selection.count, 10);
+    assert_same_answers(arena, &one, known, &other, unknown, 30);
+    prg_policy_set_unref(set);
+    prg_policy_set_unref(fresh);
+    remove_folder(folder);
+}
+
+// What was not done again costs as much as if it had been.
+static void answers_for_all_cost_the_steps_of_each(void **state)
+{
+    struct prg_arena *arena = *state;
+    char *folder = policy_folder(arena, "policies.yaml", "limits: {steps: 20000}\n", NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_runtime_request request = default_request(arena);
+    struct prg_candidate *known = prg_arena_array(arena, struct prg_candidate, 4000);
+    const cJSON *object = json_of(arena, "{'spec': {'disabled': true}}");
+    for (size_t i = 0; i < 4000; i++)
+        known[i] = (struct prg_candidate){.name = "r", .object = object, .created = "", .protocol = 5, .alike = 1};
+    struct choice choice = choose(arena, set, &request, known, 4000);
+    assert_int_equal(choice.rc, PRG_POLICY);
+    char line[PRG_ERROR_LINE];
+    assert_non_null(strstr(prg_error_text(&choice.err, line, sizeof(line)), "steps"));
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+static int compare_by_rule(const void *x, const void *y)
+{
+    const struct prg_candidate *a = *(struct prg_candidate *const *)x, *b = *(struct prg_candidate *const *)y;
+    int order = (int)a->is_cluster - (int)b->is_cluster;
+    order = order ? order : a->protocol - b->protocol;
+    order = order ? order : strcmp(b->created, a->created);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+static void ranks_give_the_order_that_comparing_gives(void **state)
+{
+    struct prg_arena *arena = *state;
+    const char *lua = "return { api = 'runtime_selection/v1', accept = function() return true end,\n"
+                      "  before = function() return false end }\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    uint32_t random = 3;
+    for (int i = 0; i < 200; i++) {
+        size_t count = 1 + next_random(&random, 40);
+        struct prg_candidate *known = alike_candidates(arena, &random, count);
+        struct prg_candidate **by_rank = prg_arena_array(arena, struct prg_candidate *, count);
+        for (size_t k = 0; k < count; k++) {
+            by_rank[k] = &known[k];
+            known[k].match.has_priority = known[k].match.present && next_random(&random, 2);
+            known[k].match.priority = (int64_t)next_random(&random, 3) - 1;
+        }
+        struct prg_candidate *unknown = without_kinds(arena, known, count);
+        qsort(by_rank, count, sizeof(struct prg_candidate *), compare_by_rule);
+        for (size_t k = 0; k < count; k++)
+            by_rank[k]->rank = (uint32_t)(2 * k + 1); // those between them were left out
+        struct prg_runtime_request request = default_request(arena);
+        struct choice plain = choose(arena, set, &request, unknown, count);
+        request.candidates = (uint64_t)i + 1;
+        struct choice ranked = choose(arena, set, &request, known, count);
+        assert_same_answers(arena, &ranked, known, &plain, unknown, count);
+    }
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
 static void many_candidates_are_sorted_with_few_questions(void **state)
 {
     enum { COUNT = 1000 };
@@ -526,6 +698,10 @@ int main(void)
         cmocka_unit_test(answers_are_given_again_only_where_they_cannot_differ),
         cmocka_unit_test(kept_answers_have_the_order_and_the_choice),
         cmocka_unit_test(kept_answers_take_no_more_than_their_room),
+        cmocka_unit_test(the_shipped_rule_answers_for_all_that_are_alike),
+        cmocka_unit_test(other_rules_are_asked_about_each_candidate),
+        cmocka_unit_test(answers_for_all_cost_the_steps_of_each),
+        cmocka_unit_test(ranks_give_the_order_that_comparing_gives),
         cmocka_unit_test(no_candidates_or_none_accepted_choose_nothing),
         cmocka_unit_test(an_overlay_answers_for_the_functions_it_has),
         cmocka_unit_test(candidates_that_before_holds_equal_stay_in_the_default_order),

@@ -159,6 +159,25 @@ static void assert_ranked(const struct prg_candidate *candidates, size_t count)
         }
 }
 
+// Alike are those whose policies are shown the same.
+static void assert_alike(struct fixture *f, const struct prg_candidate *candidates, size_t count)
+{
+    static const char *const members[] = {PRG_CANDIDATE_ALIKE};
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const cJSON *a = prg_json_get(candidates[i].object, "spec"),
+                        *b = prg_json_get(candidates[j].object, "spec");
+            bool is_same = true;
+            for (size_t k = 0; k < PRG_COUNT(members); k++) {
+                const cJSON *x = prg_json_get(a, members[k]), *y = prg_json_get(b, members[k]);
+                const char *of_x = x ? prg_json_print_arena(&f->answers, x, PRG_JSON_SORTED) : "nothing";
+                const char *of_y = y ? prg_json_print_arena(&f->answers, y, PRG_JSON_SORTED) : "nothing";
+                is_same = is_same && strcmp(of_x, of_y) == 0;
+            }
+            assert_int_equal(candidates[i].alike == candidates[j].alike, is_same);
+        }
+}
+
 static uint64_t compare(struct fixture *f, const char *ns, const struct prg_reader *reader,
                         struct prg_runtimes *runtimes)
 {
@@ -179,6 +198,7 @@ static uint64_t compare(struct fixture *f, const char *ns, const struct prg_read
     for (size_t i = 0; i < count; i++)
         assert_same_candidate(&candidates[i], &e.candidates[i]);
     assert_ranked(candidates, count);
+    assert_alike(f, candidates, count);
     return request.candidates;
 }
 
