@@ -49,8 +49,8 @@ def account_token(api, name=ACCOUNT, seconds=7200):
 class Controller:
     """One process of `perigee controller`. Its log is in .log; where it listens in .url."""
 
-    def __init__(self, lab, folder, name, *args, url=None, ca=None, token=None, kubeconfig=None):
-        self.lab, self.name = lab, name
+    def __init__(self, lab, folder, name, *args, url=None, ca=None, token=None, kubeconfig=None, env=None):
+        self.lab, self.name, self.env = lab, name, env or {}
         if kubeconfig is None:
             file = os.path.join(folder, name + ".token")
             with open(file, "w") as f:
@@ -75,7 +75,7 @@ class Controller:
             return f.read()
 
     def start(self):
-        env = dict(os.environ, POD_NAMESPACE=SYSTEM, POD_NAME=self.name)
+        env = dict(os.environ, POD_NAMESPACE=SYSTEM, POD_NAME=self.name, **self.env)
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, env=env)

@@ -22,14 +22,16 @@ import subprocess
 import threading
 import time
 
+from lab import free_ports
 
-def make_identity(folder, name="proxy", ca=None):
+
+def make_identity(folder, name="proxy", ca=None, env=None):
     """A CA (unless given) and a certificate for 127.0.0.1 signed by it; returns (ca.crt, server.crt, server.key)."""
     def path(end):
         return os.path.join(folder, name + end)
 
     def openssl(*args):
-        subprocess.run(["openssl", *args], check=True, capture_output=True)
+        subprocess.run(["openssl", *args], check=True, capture_output=True, env=env)
     if ca is None:
         ca = (path("-ca.crt"), path("-ca.key"))
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
@@ -193,7 +195,7 @@ class FaultProxy:
         self.cleared, self.thawed = threading.Event(), threading.Event()
         self.thawed.set()
         self.sockets = set()
-        self.port, self.listener, self.is_closed = 0, None, False
+        self.port, self.listener, self.is_closed = free_ports(1)[0], None, False
         self.load_identity(self.identity)
         self.open_port()
 
@@ -250,7 +252,7 @@ class FaultProxy:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self.port))
         listener.listen(64)
-        self.port, self.listener = listener.getsockname()[1], listener
+        self.listener = listener
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def close_port(self, cut_open_ones=True):
@@ -358,3 +360,91 @@ class FaultProxy:
             client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         length = int(low.get("content-length", "0"))
         return Exchange(self, client, method, path, headers, stream.read(length) if length else b"")
+
+
+class Tunnel:
+    """An HTTP proxy that leads anywhere (CONNECT), or has manners of its own: `manner` is "tunnel", "hang" (takes the
+    connection and says nothing), or the status line of an answer ("407 Proxy Authentication Required")."""
+
+    def __init__(self):
+        self.manner, self.asked, self.sockets, self.lock = "tunnel", [], set(), threading.Lock()
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(64)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def cut_all(self):
+        with self.lock:
+            sockets, self.sockets = self.sockets, set()
+        for s in sockets:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+        self.cut_all()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with self.lock:
+                self.sockets.add(client)
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        try:
+            with client, client.makefile("rb") as stream:
+                first = stream.readline(8192).decode("latin-1").split()
+                while stream.readline(8192).strip():
+                    pass
+                if len(first) < 2 or first[0] != "CONNECT":
+                    return
+                self.asked.append((time.monotonic(), first[1]))
+                if self.manner == "hang":
+                    client.recv(1)  # until somebody gives up
+                elif self.manner != "tunnel":
+                    client.sendall(f"HTTP/1.1 {self.manner}\r\nContent-Length: 0\r\nProxy-Authenticate: Basic\r\n\r\n".encode())
+                else:
+                    self._lead(client, first[1])
+        except OSError:
+            pass
+        finally:
+            with self.lock:
+                self.sockets.discard(client)
+
+    def _lead(self, client, place):
+        host, port = place.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as server:
+            with self.lock:
+                self.sockets.add(server)
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            back = threading.Thread(target=self._pass, args=(server, client), daemon=True)
+            back.start()
+            self._pass(client, server)
+            back.join()
+
+    @staticmethod
+    def _pass(source, sink):
+        try:
+            while True:
+                data = source.recv(65536)
+                if not data:
+                    break
+                sink.sendall(data)
+        except OSError:
+            pass
+        for s in (source, sink):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass

@@ -20,6 +20,7 @@ import hashlib
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -122,11 +123,22 @@ def module_files(module, version, patterns):
 # ---- running ----
 
 def free_ports(count):
-    """Ports that nobody listens on. All are held until all are chosen."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Ports that nobody listens on. All are held until all are chosen. They lie outside the range from which connections get
+    theirs: a server that is killed and started again finds its port free, however many clients try to reach it meanwhile (on
+    loopback one of them could even meet itself there)."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
+        first = int(f.read().split()[0])
+    places = range(10000, first) or [0]  # 0: the machine leaves none aside
+    sockets = []
     try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
+        while len(sockets) < count:
+            s = socket.socket()
+            try:
+                s.bind(("127.0.0.1", random.choice(places)))
+            except OSError:  # taken
+                s.close()
+                continue
+            sockets.append(s)
         return [s.getsockname()[1] for s in sockets]
     finally:
         for s in sockets:
@@ -197,13 +209,14 @@ class Lab:
         self.write_kubeconfig("kubeconfig", self.shape["token"])
         self.write_kubeconfig("kubeconfig.limited", "limited-token")
 
-    def write_kubeconfig(self, name, token, url=None, ca=None, namespace="default", token_file=None):
-        """A kubeconfig with one user; returns its path."""
+    def write_kubeconfig(self, name, token, url=None, ca=None, namespace="default", token_file=None, user=None, cluster=None):
+        """A kubeconfig with one user; returns its path. user: all of it, cluster: more of it."""
         path = self.path(name)
         config = {
             "apiVersion": "v1", "kind": "Config", "current-context": "lab",
-            "clusters": [{"name": "lab", "cluster": {"server": url or self.url, "certificate-authority": ca or self.ca}}],
-            "users": [{"name": "user", "user": {"tokenFile": token_file} if token_file else {"token": token}}],
+            "clusters": [{"name": "lab", "cluster": {"server": url or self.url, "certificate-authority": ca or self.ca,
+                                                     **(cluster or {})}}],
+            "users": [{"name": "user", "user": user or ({"tokenFile": token_file} if token_file else {"token": token})}],
             "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "user", "namespace": namespace}}],
         }
         with open(path, "w") as f:

@@ -208,7 +208,7 @@ class Reads(Case):
         self.survives(lines(lambda line: [b'{"type":"ADDED","object":{"metadata":}}\n']))
 
     @long
-    def test_19_a_line_that_does_not_end(self):
+    def test_19b_a_line_that_does_not_end(self):
         """Braces that are never closed look like an event that is still arriving: found when no bookmark came for 90 s."""
         self.survives(lines(lambda line: [b'{"type":"ADDED","object":{"metadata"\n']), deadline=150)
 
@@ -401,6 +401,10 @@ class Reads(Case):
         self.eventually(self.can_write, 60)
         self.change()
         self.equal(90)
+
+    def test_45_a_server_without_bookmarks(self):
+        self.survives(lines(lambda line: [] if b'"BOOKMARK"' in line else [line]), times=None)
+        self.assertEqual(self.client.counts(self.mirror.watch)["bookmarks"], 0)
 
     def can_write(self):
         try:
