@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // objects.c: the cache.
 //
-// An object lies in one block: the struct, its places in the indexes, its texts. An index is a map from a text ("n" and
-// the namespace, "o" and an owner's uid, "l", label and value) to a bucket, an array of objects; each object knows its
-// place in each bucket, so that it leaves by swapping with the last. Buckets of namespaces are put in order when they
-// are read.
+// An object lies in one block: the struct, its places in the indexes, its texts. An index is a table from a text ("n"
+// and the namespace, "o" and an owner's uid, "l", label and value) to a bucket, an array of objects; each object knows
+// its place in each bucket, so that it leaves by swapping with the last. Buckets of namespaces are put in order when
+// they are read.
+//
+// In a large fleet the processor's cache has none of what a change touches, so what is touched together lies together:
+// a bucket's key and first objects are in it, hashes are kept beside pointers (table.h). What is certain to be needed
+// soon is fetched early.
 #include "kube/objects.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "kube/table.h"
 #include "object/meta.h"
 #include "object/scalar.h"
 
 #define TREE_BYTES ((size_t)32 << 20)
 
+#define FEW 4
+
 struct bucket {
-    char *key;
-    struct prg_vec objects;
+    uint64_t hash;
+    struct prg_object **objects; // few, or on the heap
+    uint32_t count, cap;
+    struct prg_object *few[FEW];
     bool is_sorted;
+    char key[];
 };
 
 struct place {
@@ -44,6 +54,7 @@ struct prg_object {
     uint32_t marks;
     uint32_t ns, name, uid, version, text, text_length; // offsets into texts
     uint32_t place_count;
+    uint64_t hash;         // of namespace and name
     struct place places[]; // then texts
 };
 
@@ -56,9 +67,9 @@ struct prg_object_kind {
     char *head; // of the text of an object: {"apiVersion":"v1","kind":"Pod"
     bool (*concerns)(const char *manager);
     uint32_t (*mark)(const cJSON *object);
-    struct prg_map by_name; // "ns/name" -> struct prg_object
-    struct prg_map buckets; // all but namespaces
-    struct prg_map spaces;  // namespaces
+    struct prg_table by_name; // struct prg_object
+    struct prg_table buckets; // all but namespaces
+    struct prg_table spaces;  // namespaces
     uint32_t generation;
     unsigned source_count; // given out
 };
@@ -417,7 +428,19 @@ void prg_object_unref(struct prg_object *object)
 
 // ---- indexes ----
 
-static struct prg_map *index_of(struct prg_object_kind *kind, const char *key)
+static void fetch(const void *at)
+{
+    __builtin_prefetch(at);
+}
+
+// Its head, places and first texts: names, uid, version, indexes.
+static void fetch_object(const struct prg_object *object)
+{
+    for (size_t i = 0; i < 256; i += 64)
+        fetch((const char *)object + i);
+}
+
+static struct prg_table *index_of(struct prg_object_kind *kind, const char *key)
 {
     return key[0] == 'n' ? &kind->spaces : &kind->buckets;
 }
@@ -428,32 +451,56 @@ static int compare_names(const void *a, const void *b, void *ctx)
     return strcmp(prg_object_name(a), prg_object_name(b));
 }
 
+static bool has_key(const void *bucket, const void *key)
+{
+    return strcmp(((const struct bucket *)bucket)->key, key) == 0;
+}
+
+static struct bucket *ensure_bucket(struct prg_table *index, const char *key)
+{
+    size_t length = strlen(key);
+    uint64_t hash = prg_map_hash(key, length);
+    struct bucket *bucket = prg_table_find(index, hash, has_key, key);
+    if (bucket)
+        return bucket;
+    bucket = prg_xmalloc(sizeof(*bucket) + length + 1);
+    *bucket = (struct bucket){.hash = hash, .objects = bucket->few, .cap = FEW};
+    memcpy(bucket->key, key, length + 1);
+    prg_table_add(index, hash, bucket);
+    return bucket;
+}
+
+static void bucket_push(struct bucket *bucket, struct prg_object *object)
+{
+    if (bucket->count == bucket->cap) {
+        bool was_few = bucket->objects == bucket->few;
+        bucket->cap *= 2;
+        bucket->objects = prg_xrealloc(was_few ? NULL : bucket->objects, bucket->cap * sizeof(*bucket->objects));
+        if (was_few)
+            memcpy(bucket->objects, bucket->few, sizeof(bucket->few));
+    }
+    bucket->objects[bucket->count++] = object;
+}
+
+static void bucket_free(struct bucket *bucket)
+{
+    if (bucket->objects != bucket->few)
+        free(bucket->objects);
+    free(bucket);
+}
+
 static void index_add(struct prg_object *object)
 {
     for (size_t i = 0; i < object->place_count; i++) {
         struct place *place = &object->places[i];
         const char *key = texts_of(object) + place->key;
-        struct prg_map *map = index_of(object->kind, key);
-        struct bucket *bucket = prg_map_get(map, key);
-        if (!bucket) {
-            bucket = prg_xcalloc(1, sizeof(*bucket));
-            bucket->key = prg_xstrdup(key);
-            prg_map_put(map, key, bucket);
-        }
+        struct bucket *bucket = ensure_bucket(index_of(object->kind, key), key);
         place->bucket = bucket;
-        place->index = (uint32_t)bucket->objects.count;
-        prg_vec_push(&bucket->objects, object);
-        bucket->is_sorted =
-            place->index == 0 || (bucket->is_sorted && key[0] == 'n' &&
-                                  compare_names(bucket->objects.items[place->index - 1], object, NULL) < 0);
+        place->index = bucket->count;
+        bucket_push(bucket, object);
+        bucket->is_sorted = place->index == 0 || (bucket->is_sorted && key[0] == 'n' &&
+                                                  compare_names(bucket->objects[place->index - 1], object, NULL) < 0);
     }
-}
-
-static void bucket_free(struct bucket *bucket)
-{
-    prg_vec_release(&bucket->objects);
-    free(bucket->key);
-    free(bucket);
 }
 
 static struct place *place_in(struct prg_object *object, const struct bucket *bucket, uint32_t index)
@@ -465,21 +512,29 @@ static struct place *place_in(struct prg_object *object, const struct bucket *bu
     return NULL;
 }
 
+static void fetch_buckets(const struct prg_object *object)
+{
+    for (size_t i = 0; i < object->place_count; i++)
+        fetch(object->places[i].bucket);
+}
+
 static void index_remove(struct prg_object *object)
 {
+    fetch_buckets(object);
+    for (size_t i = 0; i < object->place_count; i++) // those that will move
+        fetch_object(object->places[i].bucket->objects[object->places[i].bucket->count - 1]);
     for (size_t i = 0; i < object->place_count; i++) {
         struct place *place = &object->places[i];
         struct bucket *bucket = place->bucket;
-        struct prg_vec *objects = &bucket->objects;
-        uint32_t last = (uint32_t)objects->count - 1;
-        struct prg_object *moved = objects->items[last];
+        uint32_t last = bucket->count - 1;
+        struct prg_object *moved = bucket->objects[last];
         place_in(moved, bucket, last)->index = place->index;
-        objects->items[place->index] = moved;
-        objects->count--;
+        bucket->objects[place->index] = moved;
+        bucket->count--;
         bucket->is_sorted = bucket->is_sorted && place->index == last;
         place->bucket = NULL;
-        if (!objects->count) {
-            prg_map_remove(index_of(object->kind, bucket->key), bucket->key);
+        if (!bucket->count) {
+            prg_table_remove(index_of(object->kind, bucket->key), bucket->hash, bucket);
             bucket_free(bucket);
         }
     }
@@ -490,14 +545,17 @@ static bool index_swap(struct prg_object *old, struct prg_object *object)
 {
     if (old->place_count != object->place_count)
         return false;
+    fetch_buckets(old);
     for (size_t i = 0; i < old->place_count; i++)
         if (strcmp(texts_of(old) + old->places[i].key, texts_of(object) + object->places[i].key) != 0)
             return false;
+    for (size_t i = 0; i < old->place_count; i++)
+        fetch(&old->places[i].bucket->objects[old->places[i].index]);
     for (size_t i = 0; i < old->place_count; i++) {
         struct place *from = &old->places[i], *to = &object->places[i];
         to->bucket = from->bucket;
         to->index = from->index;
-        to->bucket->objects.items[to->index] = object;
+        to->bucket->objects[to->index] = object;
         from->bucket = NULL;
     }
     return true;
@@ -507,9 +565,9 @@ static void bucket_sort(struct bucket *bucket)
 {
     if (bucket->is_sorted)
         return;
-    prg_vec_sort(&bucket->objects, compare_names, NULL);
-    for (size_t i = 0; i < bucket->objects.count; i++) {
-        struct prg_object *object = bucket->objects.items[i];
+    prg_sort((void **)bucket->objects, bucket->count, compare_names, NULL);
+    for (size_t i = 0; i < bucket->count; i++) {
+        struct prg_object *object = bucket->objects[i];
         object->places[0].index = (uint32_t)i; // the namespace is always the first
     }
     bucket->is_sorted = true;
@@ -524,6 +582,34 @@ static void name_bytes(struct prg_strbuf *out, const char *ns, const char *name)
     prg_strbuf_puts(out, name);
 }
 
+struct named {
+    const char *ns, *name;
+};
+
+// Names are of any length here, though the server knows none beyond 253 bytes.
+static uint64_t hash_name(const struct named *named)
+{
+    char bytes[640];
+    size_t ns = strlen(named->ns), name = strlen(named->name);
+    if (ns + name + 1 <= sizeof(bytes)) {
+        memcpy(bytes, named->ns, ns);
+        bytes[ns] = '/';
+        memcpy(bytes + ns + 1, named->name, name);
+        return prg_map_hash(bytes, ns + name + 1);
+    }
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    name_bytes(&text, named->ns, named->name);
+    return prg_map_hash(text.text, text.length);
+}
+
+static bool is_named(const void *item, const void *key)
+{
+    const struct prg_object *object = item;
+    const struct named *named = key;
+    fetch_object(object);
+    return strcmp(prg_object_name(object), named->name) == 0 && strcmp(prg_object_namespace(object), named->ns) == 0;
+}
+
 static void tell(prg_object_change_fn changed, enum prg_object_change change, const struct prg_object *old,
                  const struct prg_object *object, void *ctx)
 {
@@ -533,9 +619,7 @@ static void tell(prg_object_change_fn changed, enum prg_object_change change, co
 
 static void remove_object(struct prg_object *object, prg_object_change_fn changed, void *ctx)
 {
-    prg_auto_strbuf bytes = PRG_STRBUF_INIT;
-    name_bytes(&bytes, prg_object_namespace(object), prg_object_name(object));
-    prg_map_remove(&object->kind->by_name, bytes.text);
+    prg_table_remove(&object->kind->by_name, object->hash, object);
     index_remove(object);
     tell(changed, PRG_OBJECT_REMOVED, object, object, ctx);
     prg_objects_trim(object->kind->objects);
@@ -561,9 +645,9 @@ static bool is_behind(const struct prg_object *old, const struct prg_object *obj
 static void put(struct prg_object *object, uint32_t source, prg_object_change_fn changed, void *ctx)
 {
     struct prg_object_kind *kind = object->kind;
-    prg_auto_strbuf bytes = PRG_STRBUF_INIT;
-    name_bytes(&bytes, prg_object_namespace(object), prg_object_name(object));
-    struct prg_object *old = prg_map_get(&kind->by_name, bytes.text);
+    const struct named named = {prg_object_namespace(object), prg_object_name(object)};
+    object->hash = hash_name(&named);
+    struct prg_object *old = prg_table_find(&kind->by_name, object->hash, is_named, &named);
     const char *version = prg_object_version(object);
     if (old && strcmp(prg_object_uid(old), prg_object_uid(object)) != 0) {
         remove_object(old, changed, ctx);
@@ -578,7 +662,10 @@ static void put(struct prg_object *object, uint32_t source, prg_object_change_fn
     }
     object->sources = source | (old ? old->sources : 0);
     prg_objects_trim(kind->objects);
-    prg_map_put(&kind->by_name, bytes.text, object);
+    if (old)
+        prg_table_replace(&kind->by_name, object->hash, old, object);
+    else
+        prg_table_add(&kind->by_name, object->hash, object);
     if (!old || !index_swap(old, object)) {
         if (old)
             index_remove(old);
@@ -617,6 +704,12 @@ void prg_object_drop(struct prg_object_kind *kind, unsigned source, const char *
         leave(object, bit_of(source), changed, ctx);
 }
 
+static int compare_places(const void *a, const void *b, void *ctx)
+{
+    int rc = strcmp(prg_object_namespace(a), prg_object_namespace(b));
+    return rc ? rc : compare_names(a, b, ctx);
+}
+
 struct leaving {
     uint32_t source, generation;
     struct prg_vec gone;
@@ -632,7 +725,7 @@ static void find_gone(const struct prg_object *object, void *ctx)
 void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_scope *scope, struct prg_vec *objects,
                         prg_object_change_fn changed, void *ctx)
 {
-    const struct prg_map_entry *entry;
+    const struct prg_object *object;
     struct leaving leaving = {.source = bit_of(scope->source), .generation = ++kind->generation};
     prg_vec_init(&leaving.gone);
     for (size_t i = 0; i < objects->count; i++)
@@ -643,8 +736,9 @@ void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_sc
     else if (scope->ns)
         prg_object_each(kind, scope->ns, find_gone, &leaving);
     else
-        for (size_t i = 0; (entry = prg_map_next(&kind->by_name, &i));)
-            find_gone(entry->value, &leaving);
+        for (size_t i = 0; (object = prg_table_next(&kind->by_name, &i));)
+            find_gone(object, &leaving);
+    prg_vec_sort(&leaving.gone, compare_places, NULL);
     for (size_t i = 0; i < leaving.gone.count; i++)
         leave(leaving.gone.items[i], leaving.source, changed, ctx);
     prg_vec_release(&leaving.gone);
@@ -654,23 +748,35 @@ void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_sc
 
 struct prg_object *prg_object_find(const struct prg_object_kind *kind, const char *ns, const char *name)
 {
-    prg_auto_strbuf bytes = PRG_STRBUF_INIT;
-    name_bytes(&bytes, ns, name);
-    return prg_map_get(&kind->by_name, bytes.text);
+    const struct named named = {ns, name};
+    return prg_table_find(&kind->by_name, hash_name(&named), is_named, &named);
 }
 
 static void each_in(const struct bucket *bucket, prg_object_visit_fn visit, void *ctx)
 {
-    for (size_t i = 0; bucket && i < bucket->objects.count; i++)
-        visit(bucket->objects.items[i], ctx);
+    enum { AHEAD = 4 };
+    size_t count = bucket ? bucket->count : 0;
+    for (size_t i = 0; i < count && i < AHEAD; i++)
+        fetch_object(bucket->objects[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            fetch_object(bucket->objects[i + AHEAD]);
+        visit(bucket->objects[i], ctx);
+    }
 }
 
 static void each_indexed(const struct prg_object_kind *kind, char type, const char *first, const char *second,
                          prg_object_visit_fn visit, void *ctx)
 {
     prg_auto_strbuf key = PRG_STRBUF_INIT;
-    prg_strbuf_printf(&key, "%c%s%s%s", type, first, second ? "=" : "", second ? second : "");
-    struct bucket *bucket = prg_map_get(type == 'n' ? &kind->spaces : &kind->buckets, key.text);
+    prg_strbuf_putc(&key, type);
+    prg_strbuf_puts(&key, first);
+    if (second) {
+        prg_strbuf_putc(&key, '=');
+        prg_strbuf_puts(&key, second);
+    }
+    struct bucket *bucket = prg_table_find(type == 'n' ? &kind->spaces : &kind->buckets,
+                                           prg_map_hash(key.text, key.length), has_key, key.text);
     if (bucket && type == 'n')
         bucket_sort(bucket);
     each_in(bucket, visit, ctx);
@@ -684,15 +790,15 @@ static int compare_buckets(const void *a, const void *b, void *ctx)
 
 void prg_object_each(const struct prg_object_kind *kind, const char *ns, prg_object_visit_fn visit, void *ctx)
 {
-    const struct prg_map_entry *entry;
+    struct bucket *space;
     struct prg_vec spaces;
     if (ns) {
         each_indexed(kind, 'n', ns, NULL, visit, ctx);
         return;
     }
     prg_vec_init(&spaces);
-    for (size_t i = 0; (entry = prg_map_next(&kind->spaces, &i));)
-        prg_vec_push(&spaces, entry->value);
+    for (size_t i = 0; (space = prg_table_next(&kind->spaces, &i));)
+        prg_vec_push(&spaces, space);
     prg_vec_sort(&spaces, compare_buckets, NULL);
     for (size_t i = 0; i < spaces.count; i++) {
         bucket_sort(spaces.items[i]);
@@ -754,12 +860,6 @@ static void gather(const struct prg_object *object, void *ctx)
         prg_vec_push(&gathering->objects, (void *)(uintptr_t)object);
 }
 
-static int compare_places(const void *a, const void *b, void *ctx)
-{
-    int rc = strcmp(prg_object_namespace(a), prg_object_namespace(b));
-    return rc ? rc : compare_names(a, b, ctx);
-}
-
 static void reader_list_labelled(const struct prg_reader *reader, const char *group, const char *kind_name,
                                  const char *ns, const char *label, const char *value, prg_reader_visit_fn visit,
                                  void *ctx)
@@ -798,21 +898,19 @@ struct prg_objects *prg_objects_new(size_t tree_bytes)
     return o;
 }
 
-static struct prg_object *first_of(const struct prg_object_kind *kind)
-{
-    size_t i = 0;
-    const struct prg_map_entry *entry = prg_map_next(&kind->by_name, &i);
-    return entry ? entry->value : NULL;
-}
-
 static void kind_free(struct prg_object_kind *kind)
 {
     struct prg_object *object;
-    while ((object = first_of(kind)))
-        remove_object(object, NULL, NULL);
-    prg_map_release(&kind->by_name);
-    prg_map_release(&kind->buckets);
-    prg_map_release(&kind->spaces);
+    struct prg_vec all;
+    prg_vec_init(&all);
+    for (size_t i = 0; (object = prg_table_next(&kind->by_name, &i));)
+        prg_vec_push(&all, object);
+    for (size_t i = 0; i < all.count; i++)
+        remove_object(all.items[i], NULL, NULL);
+    prg_vec_release(&all);
+    prg_table_release(&kind->by_name);
+    prg_table_release(&kind->buckets);
+    prg_table_release(&kind->spaces);
     for (size_t i = 0; i < kind->label_count; i++)
         free(kind->labels[i]);
     free(kind->labels);
@@ -887,9 +985,6 @@ struct prg_object_kind *prg_objects_kind(struct prg_objects *o, const struct prg
         // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): label_count is where the names end
         kind->labels[i] = prg_xstrdup(labels[i]);
     kind->rule = kind_rule_new(kind, options->prune);
-    prg_map_init(&kind->by_name);
-    prg_map_init(&kind->buckets);
-    prg_map_init(&kind->spaces);
     prg_strbuf_clear(&bytes);
     name_bytes(&bytes, options->group, options->kind);
     prg_map_put(&o->kinds, bytes.text, kind);
