@@ -14,7 +14,10 @@ struct cursor {
     const char *at, *end;
     const char *generic; // NULL: none
     bool may_be_nil;     // the type read last has ? or nil in it
+    unsigned depth;      // of the type under work
 };
+
+enum { TYPE_DEPTH = 64 }; // a type nested deeper is any
 
 // ---- types ----
 
@@ -192,6 +195,11 @@ static const struct prg_type *single_type(struct cursor *c)
 {
     const struct prg_type *type;
     blanks(c);
+    if (c->depth >= TYPE_DEPTH) {
+        c->at = c->end;
+        return &prg_type_any;
+    }
+    c->depth++;
     if (c->at < c->end && (*c->at == '"' || *c->at == '\''))
         type = quoted_type(c);
     else if (take(c, '{'))
@@ -202,6 +210,7 @@ static const struct prg_type *single_type(struct cursor *c)
     } else {
         type = named_type(c);
     }
+    c->depth--;
     for (; c->at < c->end; c->at++) {
         if (*c->at == '?') {
             c->may_be_nil = true;
@@ -237,7 +246,7 @@ static const struct prg_type *type_of(struct cursor *c)
 
 const struct prg_type *prg_types_parse(struct prg_types *types, const char **text, const char *end, const char *generic)
 {
-    struct cursor c = {types, *text, end, generic, false};
+    struct cursor c = {.types = types, .at = *text, .end = end, .generic = generic};
     const struct prg_type *type = type_of(&c);
     *text = c.at;
     return type;
@@ -315,7 +324,7 @@ static void read_param(struct reading *r, struct cursor *c)
 // line begins with "---@".
 static void read_annotation(struct reading *r, const char *line, const char *end)
 {
-    struct cursor c = {r->types, line + 4, end, r->generic, false};
+    struct cursor c = {.types = r->types, .at = line + 4, .end = end, .generic = r->generic};
     const char *tag = word(&c);
     if (strcmp(tag, "class") == 0) {
         read_class(r, &c);
@@ -345,7 +354,7 @@ static const struct prg_type_field *param_named(const struct reading *r, const c
 // "function VARIABLE.NAME(a, b)" with the annotations above it.
 static void read_function(struct reading *r, const char *line, const char *end)
 {
-    struct cursor c = {r->types, line + strlen("function "), end, NULL, false};
+    struct cursor c = {.types = r->types, .at = line + strlen("function "), .end = end, .generic = NULL};
     const char *path = word(&c), *dot = strrchr(path, '.');
     struct prg_type *class = dot ? prg_map_getn(&r->variables, path, (size_t)(dot - path)) : NULL;
     if (!class || !take(&c, '('))
@@ -373,7 +382,7 @@ static void read_function(struct reading *r, const char *line, const char *end)
 // "local NAME = …" or "NAME = …" below a class: the variable holds it, and the entries of its constructor are fields.
 static void read_variable(struct reading *r, const char *line, const char *end)
 {
-    struct cursor c = {r->types, line, end, NULL, false};
+    struct cursor c = {.types = r->types, .at = line, .end = end, .generic = NULL};
     const char *name = word(&c);
     if (strcmp(name, "local") == 0)
         name = word(&c);
@@ -387,7 +396,7 @@ static void read_variable(struct reading *r, const char *line, const char *end)
 
 static void read_entry(struct reading *r, const char *line, const char *end)
 {
-    struct cursor c = {r->types, line, end, NULL, false};
+    struct cursor c = {.types = r->types, .at = line, .end = end, .generic = NULL};
     const char *name = word(&c);
     if (name[0] && take(&c, '='))
         append(&r->constructor->fields, new_field(&c, name, &prg_type_any));

@@ -48,20 +48,12 @@ static void on_text_finding(const struct prg_check_finding *finding, void *ctx)
 static struct file *read_file(struct checking *c, const char *path)
 {
     struct file *file = prg_arena_new(&c->arena, struct file);
-    FILE *stream = fopen(path, "rb");
+    struct prg_error ignored = {0};
     file->path = path;
     file->is_lua = prg_text_has_suffix(path, ".lua");
     file->is_spec = prg_text_has_suffix(path, "_spec.lua");
-    if (!stream)
-        return file;
-    char *text = prg_arena_alloc(&c->arena, FILE_BYTES + 1);
-    size_t length = fread(text, 1, FILE_BYTES + 1, stream);
-    if (!ferror(stream) && length <= FILE_BYTES) {
-        text[length] = '\0';
-        file->text = text;
-        file->length = length;
-    }
-    fclose(stream);
+    if (prg_policy_read_file(&c->arena, path, FILE_BYTES, &file->text, &file->length, &ignored) != PRG_OK)
+        file->text = NULL; // loading says why
     return file;
 }
 

@@ -21,6 +21,7 @@ struct infer {
     bool has_options;                   // the file declares some
     const struct prg_lua_local *module; // the local that the file returns, or NULL
     struct prg_map assigned;            // globals that the file sets
+    struct prg_vec names;               // const char *: of locals, for suggestions; empty: not listed yet
     struct prg_lua_node *function;      // the innermost one, for its returns; NULL: the file itself
     bool is_dynamic;                    // the table gets fields whose names are not written down
     size_t answered;                    // functions of the contract that it has
@@ -112,14 +113,31 @@ static void consider(const char *name, const char *candidate, unsigned *least, c
     }
 }
 
+// Each name of a local once.
+static void list_names(struct infer *in)
+{
+    struct prg_map seen;
+    prg_map_init(&seen);
+    for (const struct prg_lua_local *local = in->tree->locals; local; local = local->previous) {
+        const char *name = prg_arena_strndup(in->arena, local->name, local->length);
+        if (!prg_map_put(&seen, name, in))
+            prg_vec_push(&in->names, (void *)(uintptr_t)name);
+    }
+    prg_map_release(&seen);
+}
+
 static const char *nearest_name(struct infer *in, const char *name)
 {
     size_t length = strlen(name);
     unsigned least = length <= 3 ? 2 : length <= 6 ? 3 : 4;
     const char *best = NULL;
     const struct prg_map_entry *entry;
-    for (const struct prg_lua_local *local = in->tree->locals; local; local = local->previous)
-        consider(name, prg_arena_strndup(in->arena, local->name, local->length), &least, &best);
+    if (!in->reporting)
+        return NULL;
+    if (!in->names.count)
+        list_names(in);
+    for (size_t i = 0; i < in->names.count; i++)
+        consider(name, in->names.items[i], &least, &best);
     for (size_t i = 0; (entry = prg_map_next(&in->types->globals, &i));)
         consider(name, entry->key, &least, &best);
     return best;
@@ -905,6 +923,7 @@ void prg_infer(struct prg_arena *arena, const struct prg_infer_input *input)
 {
     struct infer in = {.arena = arena, .types = input->types, .tree = input->tree, .input = input};
     prg_map_init(&in.assigned);
+    prg_vec_init(&in.names);
     note_assigned(&in, in.tree->body);
     find_module(&in);
     // Functions without a name of their own are called from who knows where.
@@ -914,5 +933,6 @@ void prg_infer(struct prg_arena *arena, const struct prg_infer_input *input)
             local->function->is_open = local->is_assigned;
     for (int pass = 1; pass <= PASSES; pass++)
         walk(&in, pass == PASSES);
+    prg_vec_release(&in.names);
     prg_map_release(&in.assigned);
 }

@@ -6,14 +6,18 @@
 
 #include "check/lexer.h"
 
-enum { DEPTH = 400 }; // Lua's own compiler stops at 200
+enum {
+    DEPTH = 400, // Lua's own compiler stops at 200
+    CHAIN =
+        20000, // operators and suffixes of a statement of the file: "a + b + c" is read in a loop, but is a deep tree
+};
 
 struct parser {
     struct prg_arena *arena;
     struct prg_lua_lexer lexer;
     struct prg_lua_token token, ahead; // under work; the one after it
-    bool has_ahead, failed;
-    unsigned depth;
+    bool has_ahead, failed, is_too_deep;
+    unsigned depth, chain;
     struct prg_lua_tree *tree;
     struct prg_lua_local *scope; // innermost local
 };
@@ -251,6 +255,14 @@ static struct prg_lua_node *dot_key(struct parser *p)
     return key;
 }
 
+// One more node that the ones before it lie below.
+static void link_chain(struct parser *p)
+{
+    if (++p->chain <= CHAIN)
+        return;
+    p->failed = p->is_too_deep = true;
+}
+
 // One of .name [key] :name(args) (args) after left; NULL: none follows.
 static struct prg_lua_node *suffix(struct parser *p, struct prg_lua_node *left)
 {
@@ -296,6 +308,7 @@ static struct prg_lua_node *primary(struct parser *p)
     for (struct prg_lua_node *more = node; more && !p->failed;) {
         more = suffix(p, node);
         node = more ? more : node;
+        link_chain(p);
     }
     return node;
 }
@@ -357,6 +370,7 @@ static struct prg_lua_node *expression(struct parser *p, int limit)
         node->left = left;
         node->right = expression(p, operators[i].right);
         left = node;
+        link_chain(p);
         i = (size_t)-1; // look at the operators anew
     }
     p->depth--;
@@ -569,6 +583,8 @@ static struct prg_lua_node *block(struct parser *p)
            !is(p, "until")) {
         if (take(p, ";"))
             continue;
+        if (p->depth == 1)
+            p->chain = 0;
         *last = statement(p);
         last = &(*last)->next;
     }
@@ -596,6 +612,10 @@ struct prg_lua_tree *prg_lua_parse(struct prg_arena *arena, const char *text, si
     advance(&p);
     p.tree->body = block(&p);
     if (!p.failed && p.token.kind == PRG_TOKEN_END)
+        return p.tree;
+    p.tree->body = NULL;
+    p.tree->is_too_deep = p.is_too_deep;
+    if (p.is_too_deep)
         return p.tree;
     prg_lua_tree_release(p.tree);
     return NULL;

@@ -81,6 +81,7 @@ struct prg_lua_node {
 
 struct prg_lua_tree {
     struct prg_lua_node *body; // statements of the file
+    bool is_too_deep;          // to be walked; body is NULL
     struct prg_lua_local *locals;
     struct prg_vec directives; // const char *: texts after "---@diagnostic", with their lines in `lines`
     struct prg_vec lines;      // (uintptr_t) line of each directive

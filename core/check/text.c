@@ -8,6 +8,8 @@
 #include "check/check.h"
 #include "check/infer.h"
 
+enum { FINDINGS = 200 }; // of a file, in the order in which it is walked
+
 struct reading {
     struct prg_arena arena;
     const char *file, *text;
@@ -69,8 +71,12 @@ static bool is_silenced(const struct reading *r, unsigned line, const char *rule
 static void keep(const struct prg_lua_node *node, bool is_warning, const char *rule, const char *message, void *ctx)
 {
     struct reading *r = ctx;
-    if (is_silenced(r, node->line, rule))
+    if (r->findings.count > FINDINGS || is_silenced(r, node->line, rule))
         return;
+    if (r->findings.count == FINDINGS) {
+        is_warning = true;
+        message = "there is more; what follows in this file is not shown";
+    }
     struct prg_check_finding *finding = prg_arena_new(&r->arena, struct prg_check_finding);
     *finding = (struct prg_check_finding){.file = r->file,
                                           .line = node->line,
@@ -108,7 +114,13 @@ void prg_check_text(const char *file, const char *text, size_t length, enum prg_
     prg_arena_init(&r.arena);
     prg_vec_init(&r.findings);
     r.tree = prg_lua_parse(&r.arena, text, length);
-    if (r.tree) {
+    if (r.tree && r.tree->is_too_deep) {
+        struct prg_check_finding deep = {.file = file,
+                                         .rule = "syntax",
+                                         .is_warning = true,
+                                         .message = "not looked at: a statement has too many operators"};
+        visit(&deep, ctx);
+    } else if (r.tree) {
         prg_types_init(&types, &r.arena);
         prg_types_read(&types, text, length);
         if (kind == PRG_CHECK_SPEC) // busted makes `assert` a table that can be called

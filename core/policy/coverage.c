@@ -169,12 +169,12 @@ void prg_coverage_add_chunk(struct prg_coverage *coverage, lua_State *L, const c
 {
     enum { HEADER = 4 + 1 + 1 + 6 + 3 + sizeof(lua_Integer) + sizeof(lua_Number) + 1 };
     prg_auto_strbuf dump = PRG_STRBUF_INIT;
+    coverage->last_name = NULL; // names of another state may stand where those of one that is gone stood
     if (prg_map_get(&coverage->files, chunk_name))
         return;
     struct file *file = prg_xcalloc(1, sizeof(*file));
     file->path = prg_xstrdup(chunk_name[0] == '@' ? chunk_name + 1 : chunk_name);
     prg_map_put(&coverage->files, chunk_name, file);
-    coverage->last_name = NULL;
     lua_dump(L, keep_dump, &dump, 0); // a Lua function: it does not fail
     struct reader reader = {.at = (unsigned char *)dump.text, .end = (unsigned char *)dump.text + dump.length};
     reader.file = file;

@@ -12,6 +12,8 @@
 #include "policy/text.h"
 #include "policy/view.h"
 
+enum { SHOWN_FIELDS = 50 }; // of a file, that are wrong
+
 // ---- reports ----
 
 void prg_report_add(struct prg_report *report, const char *format, ...)
@@ -72,6 +74,7 @@ static void survey_table(lua_State *L, struct survey *s, int table)
     for (; lua_next(L, table); room++)
         lua_pop(L, 1);
     s->fields = prg_arena_array(s->arena, struct field, room);
+    prg_vm_of(L)->function_line = (int)prg_source_find(&s->file->source, "options", '=').line; // for errors about them
     lua_pushnil(L);
     while (lua_next(L, table)) {
         struct field *field = &s->fields[s->count++];
@@ -83,7 +86,6 @@ static void survey_table(lua_State *L, struct survey *s, int table)
             field->line = function_line(L, value);
         if (field->key && strcmp(field->key, "api") == 0 && field->type == LUA_TSTRING)
             s->api = prg_arena_strdup(s->arena, lua_tostring(L, value));
-        prg_vm_of(L)->function_line = (int)prg_source_find(&s->file->source, "options", '=').line; // for its errors
         if (field->key && strcmp(field->key, "options") == 0 && field->type == LUA_TTABLE)
             s->file->options = prg_convert(L, value, s->arena, PRG_SHAPE_OBJECT, "options");
         lua_settop(L, value - 1);
@@ -208,8 +210,11 @@ static void check_survey(struct prg_policy_file *file, const struct survey *s, s
     }
     if (!check_api(file, s, report))
         return;
-    for (size_t i = 0; i < s->count; i++)
-        check_field(file, &s->fields[i], report);
+    size_t before = report->count, at = 0;
+    for (; at < s->count && report->count - before < SHOWN_FIELDS; at++)
+        check_field(file, &s->fields[at], report);
+    if (at < s->count && report->count - before == SHOWN_FIELDS)
+        report_at(report, &file->source, (struct prg_source_place){0, 0}, "further fields are not looked at");
 }
 
 // ---- loading ----

@@ -2,10 +2,12 @@
 // folder.c: the files of a policy set's folder, all of one state of it.
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "policy/digest.h"
 #include "policy/set.h"
@@ -21,31 +23,32 @@ struct folder {
     size_t count;          // of *.lua seen
 };
 
-// The text of a file of at most `most` bytes; NULL with a report.
-static const char *read_file(struct prg_arena *arena, const char *path, size_t most, size_t *ret_length,
-                             struct prg_report *report)
+int prg_policy_read_file(struct prg_arena *arena, const char *path, size_t most, const char **ret, size_t *ret_length,
+                         struct prg_error *err)
 {
-    FILE *file = fopen(path, "rb");
     struct stat st;
-    if (!file || fstat(fileno(file), &st) != 0) {
-        prg_report_add(report, "%s: %s", path, strerror(errno));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+    if (!file || fstat(fd, &st) != 0) {
+        prg_fail(err, PRG_IO, "%s: %s", path, strerror(errno));
         if (file)
             fclose(file);
-        return NULL;
+        else if (fd >= 0)
+            close(fd);
+        return PRG_IO;
     }
     prg_auto_arena scratch;
     prg_arena_init(&scratch);
-    const char *kept = NULL;
+    *ret = NULL;
     if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size <= most) {
-        char *text = prg_arena_alloc(&scratch, most + 1);
-        *ret_length = fread(text, 1, most + 1, file);
-        if (!ferror(file) && *ret_length <= most)
-            kept = prg_arena_strndup(arena, text, *ret_length);
+        size_t room = (size_t)st.st_size + 1; // one more: it may grow meanwhile
+        char *text = prg_arena_alloc(&scratch, room);
+        *ret_length = fread(text, 1, room, file);
+        if (!ferror(file) && *ret_length < room)
+            *ret = prg_arena_strndup(arena, text, *ret_length);
     }
     fclose(file);
-    if (!kept)
-        prg_report_add(report, "%s: not a file of at most %zu bytes", path, most);
-    return kept;
+    return *ret ? PRG_OK : prg_fail(err, PRG_INVALID, "%s: not a file of at most %zu bytes", path, most);
 }
 
 static void read_entry(struct folder *folder, const char *name, struct prg_report *report)
@@ -62,10 +65,12 @@ static void read_entry(struct folder *folder, const char *name, struct prg_repor
     struct prg_policy_text *text = prg_arena_new(folder->arena, struct prg_policy_text);
     text->name = prg_arena_strdup(folder->arena, name);
     text->path = prg_arena_printf(folder->arena, "%s%s%s", folder->path, slash, name);
-    text->text =
-        read_file(folder->arena, text->path, is_lua ? PRG_SOURCE_BYTES : MANIFEST_BYTES, &text->length, report);
-    if (text->text)
+    size_t most = is_lua ? PRG_SOURCE_BYTES : MANIFEST_BYTES;
+    struct prg_error err = {0};
+    if (prg_policy_read_file(folder->arena, text->path, most, &text->text, &text->length, &err) == PRG_OK)
         prg_vec_push(folder->texts, text);
+    else
+        prg_report_error(report, &err);
 }
 
 static void read_files(struct folder *folder, struct prg_report *report)

@@ -126,9 +126,9 @@ static bool read_based(const char *text, size_t length, int base, lua_Integer *r
     static const char space[] = " \f\n\r\t\v";
     lua_Unsigned value = 0;
     bool negative = false;
-    while (length && strchr(space, *text))
+    while (length && *text && strchr(space, *text)) // a NUL is no space
         text++, length--;
-    while (length && strchr(space, text[length - 1]))
+    while (length && text[length - 1] && strchr(space, text[length - 1]))
         length--;
     if (length && *text == '-') {
         negative = true;

@@ -100,9 +100,12 @@ int prg_base_next(lua_State *L)
 
 // ---- pairs ----
 
+// The steps are handed to scripts, which can call them with anything.
+
 // Upvalues: 1 how many items, 2 where it is. For tables whose keys are 1 to n.
 static int step_list(lua_State *L)
 {
+    luaL_checktype(L, 1, LUA_TTABLE);
     lua_Integer count = lua_tointeger(L, lua_upvalueindex(1));
     for (lua_Integer i = lua_tointeger(L, lua_upvalueindex(2)) + 1; i <= count; i++) {
         if (lua_rawgeti(L, 1, i) == LUA_TNIL) { // taken out on the way
@@ -123,6 +126,7 @@ static int step_list(lua_State *L)
 // Upvalues: 1 the keys, 2 their sorted order (array of struct key), 3 how many were seen.
 static int step_sorted(lua_State *L)
 {
+    luaL_checktype(L, 1, LUA_TTABLE);
     const struct key *order = lua_touserdata(L, lua_upvalueindex(2));
     size_t count = lua_rawlen(L, lua_upvalueindex(2)) / sizeof(*order);
     for (size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(3)); i < count; i++) {

@@ -43,8 +43,10 @@ static int call_native(lua_State *L)
         prg_vm_raise(L, 1, "perigee.%s cannot be called here", native->name);
     luaL_argcheck(L, count <= NATIVE_ARGS, NATIVE_ARGS + 1, "too many arguments");
     size_t before = vm->arena->used_bytes;
-    for (int i = 1; i <= count; i++)
+    for (int i = 1; i <= count; i++) {
         args[i - 1] = prg_convert_borrow(L, i, vm->arena, arg_names[i - 1]);
+        prg_vm_charge(L, prg_json_count(args[i - 1]) / 8); // what it may walk through
+    }
     struct prg_error err;
     cJSON *result = NULL;
     prg_error_clear(&err);

@@ -60,13 +60,17 @@ int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err
 // A digest of what the folder's files are (names, and inode, size and time behind each; links are followed), found
 // without reading them: another value means that the set may have changed. 0: no such folder.
 uint64_t prg_policy_folder_stamp(const char *folder);
+// The bytes of a file of a set, in arena, with a NUL behind them. PRG_IO: it cannot be read; PRG_INVALID: it is no
+// regular file of at most `most` bytes. Never waits, as for the writer of a pipe.
+int prg_policy_read_file(struct prg_arena *arena, const char *path, size_t most, const char **ret, size_t *ret_length,
+                         struct prg_error *err) PRG_MUST_USE;
 struct prg_policy_set *prg_policy_set_ref(struct prg_policy_set *set);
 void prg_policy_set_unref(struct prg_policy_set *set); // NULL is fine
 // Answers that are looked at only, perhaps on another thread, are not counted (base/meters.h).
 void prg_policy_set_trial(struct prg_policy_set *set, bool is_trial);
 const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set);
-const char *
-prg_policy_set_revision(const struct prg_policy_set *set); // 16 hex digits, of the texts of all files of the set
+// 16 hex digits: the texts and options of the files that decide.
+const char *prg_policy_set_revision(const struct prg_policy_set *set);
 void prg_policy_set_each_file(const struct prg_policy_set *set,
                               void (*visit)(const char *policy, const char *file, bool shipped, void *ctx), void *ctx);
 

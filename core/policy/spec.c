@@ -2,7 +2,6 @@
 // spec.c: running one spec file: load it, then each of its tests as a call with a budget of its own.
 #include "policy/spec.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,22 +304,13 @@ void prg_spec_run_source(const struct prg_policy_set *set, const struct prg_sour
 int prg_spec_run(const struct prg_policy_set *set, const char *path, const struct prg_spec_options *options,
                  struct prg_error *err)
 {
-    prg_auto_strbuf text = PRG_STRBUF_INIT;
-    char chunk[8192];
-    size_t n;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return prg_fail(err, PRG_IO, "%s: %s", path, strerror(errno));
-    while (text.length <= PRG_SOURCE_BYTES && (n = fread(chunk, 1, sizeof(chunk), file)) > 0)
-        prg_strbuf_add(&text, chunk, n);
-    int saved = errno;
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed)
-        return prg_fail(err, PRG_IO, "%s: %s", path, strerror(saved));
-    struct prg_source source = {.path = path, .text = text.text, .length = text.length};
-    prg_spec_run_source(set, &source, options);
-    return PRG_OK;
+    prg_auto_arena arena;
+    struct prg_source source = {.path = path};
+    prg_arena_init(&arena);
+    int rc = prg_policy_read_file(&arena, path, PRG_SOURCE_BYTES, &source.text, &source.length, err);
+    if (rc == PRG_OK)
+        prg_spec_run_source(set, &source, options);
+    return rc;
 }
 
 void prg_spec_run_text(const struct prg_policy_set *set, const struct prg_policy_text *text,

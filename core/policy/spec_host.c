@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // spec_host.c: what specs get from C: the policies under test, run as in a plan, and files to test with.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "policy/builtin.h"
 #include "policy/convert.h"
@@ -258,19 +256,13 @@ static const char *read_fixture(lua_State *L, const char *path, size_t *ret_leng
 {
     struct prg_arena *arena = prg_vm_of(L)->arena;
     const char *full = fixture_path(L, state_of(L), path);
-    struct stat st;
-    FILE *file = fopen(full, "rb");
-    if (!file || fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > FIXTURE_BYTES) {
-        int saved = errno;
-        bool opened = file != NULL;
-        if (file)
-            fclose(file);
-        prg_vm_raise(L, 2, "%.200s: %s", full, opened ? "not a file of at most 2 MiB" : strerror(saved));
+    const char *text;
+    struct prg_error err;
+    prg_error_clear(&err);
+    if (prg_policy_read_file(arena, full, FIXTURE_BYTES, &text, ret_length, &err) != PRG_OK) {
+        char why[PRG_VM_TEXT];
+        prg_vm_raise(L, 2, "%s", prg_error_text(&err, why, sizeof(why)));
     }
-    char *text = prg_arena_alloc(arena, (size_t)st.st_size + 1);
-    *ret_length = fread(text, 1, (size_t)st.st_size, file);
-    fclose(file);
-    text[*ret_length] = '\0';
     prg_vm_charge(L, 10 + *ret_length / 16);
     prg_vm_charge_arena(L);
     return text;

@@ -128,6 +128,42 @@ return M
             self.assertEqual(out, f.read())
 
 
+class Odd(Case):
+    """Texts that Lua takes and no author writes: an answer, in bounded time and stack."""
+
+    def check(self, head, body="", code=0):
+        self.write("set/image.lua", f"local M = {{ api = 'image/v1' }}\n{head}\nfunction M.tag(image) return image end\n{body}\nreturn M\n")
+        return self.run_perigee("check", self.path("set"), code=code)[0]
+
+    def test_types_nested_without_end(self):
+        for opening in ("(", "{a: ", "fun(a: ", "table<"):
+            self.assertIn("0 errors", self.check("---@param image " + opening * 30000))
+
+    def test_trees_as_deep_as_the_file_is_long(self):
+        for head in ("local x = 1" + " + 1" * 60000, "local function f() return f end\nlocal x = f" + "()" * 60000):
+            self.assertIn("image.lua: warning: not looked at: a statement has too many operators", self.check(head))
+
+    def test_a_long_chain_is_looked_at(self):
+        self.assertIn("undefined global 'y'", self.check("local x = y" + " + 1" * 5000, code=1))
+
+    def test_findings_of_a_file_are_bounded(self):
+        out = self.check("", "".join(f"function M._f{i}() local l{i} = u{i} end\n" for i in range(400)), code=1)
+        self.assertIn("what follows in this file is not shown", out)
+        self.assertIn("200 errors, 1 warning", out)
+
+    def test_many_unknown_fields_are_bounded(self):
+        out = self.check("for i = 1, 5000 do M['x' .. i] = i end", code=1)
+        self.assertIn("further fields are not looked at", out)
+        self.assertLess(out.count("has no field"), 60)
+
+    def test_a_pipe_is_no_file(self):
+        os.makedirs(self.path("set"))
+        os.mkfifo(self.path("set", "image.lua"))
+        for args in (["check", self.path("set")], ["test", self.path("set")], ["policies", "list", "--policies", self.path("set")]):
+            out, err = self.run_perigee(*args, code=1 if args[0] == "check" else 2)
+            self.assertRegex(out + err, "image.lua: (error: )?not a file of at most|no specs in it")
+
+
 class Types(Case):
     def test_written_files_hold_the_kinds_the_contracts_and_the_library(self):
         self.run_perigee("types", self.path("types"))

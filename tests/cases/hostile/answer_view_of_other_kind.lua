@@ -1,0 +1,2 @@
+-- image 1: the answer must be an image or nil, not userdata
+return request

@@ -1,0 +1,2 @@
+-- image 2: invalid value (at index -9223372036854775808) in table for 'concat'
+return table.concat({}, ',', math.mininteger, math.maxinteger)

@@ -1,0 +1,2 @@
+-- image 2: line line line line
+error(('line\n'):rep(2000))

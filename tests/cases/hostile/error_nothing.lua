@@ -1,0 +1,2 @@
+-- image 2: a nil was raised as error
+error()

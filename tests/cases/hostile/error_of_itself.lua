@@ -1,0 +1,4 @@
+-- image 4: a table was raised as error
+local t = {}
+t.t = t
+error(t)

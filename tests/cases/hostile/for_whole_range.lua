@@ -1,0 +1,2 @@
+-- image 2: (limit steps)
+for _ = math.mininteger, math.maxinteger do end

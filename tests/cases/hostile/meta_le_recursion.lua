@@ -1,0 +1,3 @@
+-- image 2: C stack overflow
+local t = setmetatable({}, { __le = function(a, b) return b <= a end })
+return t <= t

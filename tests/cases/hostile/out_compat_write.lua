@@ -1,0 +1,2 @@
+-- image 2: views are read-only; perigee.copy gives a table that can be changed
+perigee.compat.image_suffix = false

@@ -1,0 +1,3 @@
+-- image 3: attempt to index a nil value (upvalue '_ENV')
+_ENV = nil
+return print(image)

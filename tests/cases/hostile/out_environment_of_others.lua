@@ -1,0 +1,3 @@
+-- image 3: attempt to index a nil value (global 'string')
+_ENV = { image = image }
+return string.rep(image, 2)

@@ -1,0 +1,6 @@
+-- image 6: caught
+local function f()
+  return pcall(tostring, setmetatable({}, { __tostring = f }))
+end
+f()
+error('caught')

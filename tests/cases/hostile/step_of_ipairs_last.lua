@@ -1,0 +1,3 @@
+-- image 3: bad argument #2 to 'step' (out of range)
+local step = ipairs({})
+return step({}, math.maxinteger)

@@ -1,0 +1,2 @@
+-- image 2: attempt to index a nil value (field '?')
+return request.gpus[math.maxinteger].x
