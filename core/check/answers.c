@@ -308,8 +308,8 @@ static void ask_stage(struct asking *a, struct prg_arena *arena, const cJSON *in
     cJSON *answers[2] = {NULL, NULL};
     struct prg_decision_context context = {.arena = arena,
                                            .service = prg_json_get(input, "job"),
-                                           .config = prg_json_object(arena),
-                                           .compat = prg_compat_to_json(arena, a->compat)};
+                                           .config = prg_json_object(arena), // as core/learning
+                                           .compat = prg_json_object(arena)};
     int rc = decide->begin(decide->ctx, &context, &err);
     if (rc == PRG_OK) {
         for (int i = 0; rc == PRG_OK && i < 2; i++)

@@ -73,6 +73,15 @@ class PlanJob(Case):
         out, _ = self.run_perigee("plan", "-f", JOBS, "-n", "factory", "il/helmet", "--explain")
         self.assertIn("Train Waiting: the job begins", out)
 
+    def test_configuration_and_compat_are_empty_for_a_stage_in_plans_and_in_checks(self):
+        with open(os.path.join(ROOT, "lua", "policies", "il_stage.lua")) as f:
+            text = f.read()
+        asks = 'function M.transit(input)\n  assert(perigee.config.inferenceService == nil and next(perigee.compat) == nil)\n'
+        self.write("policies/il_stage.lua", text.replace("function M.transit(input)\n", asks))
+        plan = self.plan("-f", JOBS, "-n", "factory", "il/helmet", "--policies", self.path("policies"))
+        self.assertEqual(plan["resource"]["status"]["conditions"][0]["type"], "Waiting")
+        self.run_perigee("check", self.path("policies"))
+
     def test_unknown_kinds_are_refused(self):
         _, err = self.run_perigee("plan", "-f", JOBS, "dataset/helmet-photos", code=2)
         self.assertIn("incrementallearningjob", err)
