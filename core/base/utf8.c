@@ -2,6 +2,8 @@
 // utf8.c: well-formed UTF-8.
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t prg_utf8_length(const char *at, size_t room)
 {
     const unsigned char *text = (const unsigned char *)at;
@@ -24,4 +26,14 @@ size_t prg_utf8_length(const char *at, size_t room)
         return rules[i].length;
     }
     return 0;
+}
+
+size_t prg_utf8_cut(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most + 1);
+    if (length <= most)
+        return length;
+    for (length = most; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
+        length--;
+    return length;
 }

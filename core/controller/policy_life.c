@@ -14,15 +14,18 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/meters.h"
+#include "base/utf8.h"
 #include "controller/policy_load.h"
 #include "controller/policy_place.h"
 #include "object/meta.h"
 #include "object/scalar.h"
 
 enum {
-    SETTLE_MS = 100,      // a second look at the policies: times of files are coarse
-    EVENT_BYTES = 1000,   // an API server takes messages of 1024
-    SHORT_BYTES = 350,    // what an error holds without being cut
+    SETTLE_MS = 100,    // a second look at the policies: times of files are coarse
+    EVENT_BYTES = 1000, // an API server takes messages of 1024
+    SHORT_BYTES = 350,  // what an error holds without being cut
+    REBASED_IN_A_TURN = 16,
+    REBASE_MS = 1,        // until the next: a timer of 0 that is started anew comes in the same turn
     STOPPED_IN_A_ROW = 3, // loads given up for a newer change; the next one ends, however often a set changes
 };
 
@@ -32,6 +35,7 @@ static const char scope_label[] = "perigee.dev/policy-scope", scope_namespace[] 
 struct place {
     char *ns;                      // NULL: the set
     struct prg_policy_set *active; // a namespace's: over the active set; NULL: there has been no good one
+    bool is_behind;                // over the set before the active one
     bool is_bare;                  // what everybody has decides until there is a good one; else nothing does
     struct prg_strbuf problem;     // all errors of the latest, as last told; empty when that is active
     uint64_t wanted;               // changed since it was last loaded: its turn, the least first; 0: not
@@ -64,9 +68,11 @@ struct prg_policy_life {
     struct job *job; // the load under way, or NULL
     uint64_t turn;   // counts what was wanted
     uv_loop_t *loop;
-    uv_timer_t settle;
+    uv_timer_t settle, rebasing;
     prg_policy_active_fn fn;
     void *ctx;
+    void (*told)(void *ctx);
+    void *told_ctx;
 };
 
 // ---- what is to be loaded ----
@@ -194,23 +200,12 @@ static void tell_maps(struct telling *telling, const char *ns)
     prg_arena_release(&telling->arena);
 }
 
-// The length of the longest beginning of text that has no half character and at most `most` bytes.
-static size_t cut_length(const char *text, size_t most)
-{
-    size_t length = strnlen(text, most + 1);
-    if (length <= most)
-        return length;
-    for (length = most; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
-        length--;
-    return length;
-}
-
 // An Event on what the administrator edits: the ConfigMap, all those of the namespace; about a folder on our own pod.
 static void tell_event(const struct prg_policy_life *life, const struct place *place, const char *type,
                        const char *reason, const char *text)
 {
     char message[EVENT_BYTES + 1];
-    snprintf(message, sizeof(message), "%.*s", (int)cut_length(text, EVENT_BYTES), text);
+    snprintf(message, sizeof(message), "%.*s", (int)prg_utf8_cut(text, EVENT_BYTES), text);
     struct telling telling = {.life = life, .event = {type, reason, message}};
     struct prg_key map = {"", "ConfigMap", life->at.ns, life->at.name};
     if (!life->options.store)
@@ -221,6 +216,12 @@ static void tell_event(const struct prg_policy_life *life, const struct place *p
         tell_object(&telling, &map);
     else if (life->has_self)
         tell_object(&telling, &life->self);
+}
+
+static void told(const struct prg_policy_life *life)
+{
+    if (life->told)
+        life->told(life->told_ctx);
 }
 
 // One line tells all errors of a set, once.
@@ -237,6 +238,7 @@ static void tell_refusal(const struct prg_policy_life *life, struct place *place
     tell_event(life, place, "Warning", "PolicySetRefused", problems);
     prg_strbuf_clear(&place->problem);
     prg_strbuf_puts(&place->problem, problems);
+    told(life);
 }
 
 void prg_policy_life_retell(const struct prg_policy_life *life)
@@ -260,6 +262,7 @@ static void tell_activation(const struct prg_policy_life *life, struct place *pl
     if (place->problem.length)
         tell_event(life, place, "Normal", "PolicySetActive", revision);
     prg_strbuf_clear(&place->problem);
+    told(life);
 }
 
 // ---- what is active ----
@@ -294,25 +297,61 @@ static void put_namespace(const struct prg_policy_life *life, const struct place
     prg_policy_set_unref(refused);
 }
 
-// Lays the namespaces over another set. Settings that do not fit it any more are found out by loading them again;
-// nothing is planned with them until then.
+// Lays a namespace over the set that is active. Settings that do not fit it any more are found out by loading them
+// again; nothing is planned with them until then.
+static void rebase(struct prg_policy_life *life, struct place *place)
+{
+    struct prg_policy_set *moved = NULL;
+    struct prg_error err = {0};
+    if (place->active && prg_policy_set_rebase(place->active, life->set.active, &moved, &err) != PRG_OK)
+        prg_log(PRG_LOG_WARNING, "the set of a namespace does not fit the new one and is loaded again", "namespace",
+                place->ns, NULL);
+    if (!moved && !place->wanted)
+        place->wanted = ++life->turn;
+    place->is_behind = false;
+    prg_policy_set_unref(place->active);
+    place->active = moved;
+    put_namespace(life, place);
+    measure(place);
+}
+
+static void start_next(struct prg_policy_life *life);
+
+// Lays some namespaces over the active set; false: all are. Until its turn comes each is planned with the one before.
+// is_told: plans of all objects have been asked for before, and may have been made already.
+static bool rebase_some(struct prg_policy_life *life, bool is_told)
+{
+    const struct prg_map_entry *entry;
+    size_t moved = 0;
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
+        struct place *place = entry->value;
+        if (!place->is_behind)
+            continue;
+        if (moved++ == REBASED_IN_A_TURN)
+            return true;
+        rebase(life, place);
+        if (is_told)
+            notify(life, place->ns);
+    }
+    return false;
+}
+
+static void on_rebase(uv_timer_t *timer)
+{
+    struct prg_policy_life *life = timer->data;
+    if (rebase_some(life, true))
+        uv_timer_start(&life->rebasing, on_rebase, REBASE_MS, 0);
+    start_next(life);
+    told(life);
+}
+
 static void rebase_namespaces(struct prg_policy_life *life)
 {
     const struct prg_map_entry *entry;
-    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));) {
-        struct place *place = entry->value;
-        struct prg_policy_set *moved = NULL;
-        struct prg_error err = {0};
-        if (place->active && prg_policy_set_rebase(place->active, life->set.active, &moved, &err) != PRG_OK)
-            prg_log(PRG_LOG_WARNING, "the set of a namespace does not fit the new one and is loaded again", "namespace",
-                    place->ns, NULL);
-        if (!moved && !place->wanted)
-            place->wanted = ++life->turn;
-        prg_policy_set_unref(place->active);
-        place->active = moved;
-        put_namespace(life, place);
-        measure(place);
-    }
+    for (size_t i = 0; (entry = prg_map_next(&life->namespaces, &i));)
+        ((struct place *)entry->value)->is_behind = true;
+    if (rebase_some(life, false))
+        uv_timer_start(&life->rebasing, on_rebase, REBASE_MS, 0);
 }
 
 static void activate_set(struct prg_policy_life *life, struct prg_policy_set *set)
@@ -348,7 +387,7 @@ static void activate_namespace(struct prg_policy_life *life, struct place *place
         !place->active || strcmp(prg_policy_set_revision(moved), prg_policy_set_revision(place->active)) != 0;
     prg_policy_set_unref(place->active);
     place->active = moved;
-    place->is_bare = false;
+    place->is_bare = place->is_behind = false;
     place->accepted++;
     put_namespace(life, place);
     tell_activation(life, place, is_other);
@@ -373,6 +412,7 @@ static void drop_namespace(struct prg_policy_life *life, struct place *place)
     notify(life, place->ns);
     free_place(place);
     free(place);
+    told(life);
 }
 
 // Takes up what came of a load.
@@ -396,8 +436,6 @@ static void take(struct prg_policy_life *life, struct place *place, const struct
 }
 
 // ---- loads ----
-
-static void start_next(struct prg_policy_life *life);
 
 static void free_job(struct job *job)
 {
@@ -661,8 +699,9 @@ void prg_policy_life_start(struct prg_policy_life *life, uv_loop_t *loop, prg_po
     life->ctx = ctx;
     life->is_started = true;
     life->loop = loop;
-    life->settle.data = life;
+    life->settle.data = life->rebasing.data = life;
     uv_timer_init(loop, &life->settle);
+    uv_timer_init(loop, &life->rebasing);
     // Counting may have begun after the sets were loaded.
     const struct prg_map_entry *entry;
     measure(&life->set);
@@ -673,14 +712,30 @@ void prg_policy_life_start(struct prg_policy_life *life, uv_loop_t *loop, prg_po
 // A load under way ends by itself; the loop waits for it.
 void prg_policy_life_stop(struct prg_policy_life *life)
 {
-    if (life->is_started)
+    if (life->is_started) {
         uv_close((uv_handle_t *)&life->settle, NULL);
+        uv_close((uv_handle_t *)&life->rebasing, NULL);
+    }
     life->is_started = false;
     if (life->job)
         atomic_store(&life->job->load.stop, true);
 }
 
-// ---- for metrics ----
+// ---- for metrics and conditions ----
+
+void prg_policy_life_on_told(struct prg_policy_life *life, void (*fn)(void *ctx), void *ctx)
+{
+    life->told = fn;
+    life->told_ctx = ctx;
+}
+
+const char *prg_policy_life_describe(const struct prg_policy_life *life, struct prg_arena *arena)
+{
+    if (life->at.name)
+        return prg_arena_printf(arena, "configmap %s/%s", life->at.ns, life->at.name);
+    const char *path = life->at.folder ? life->at.folder : life->at.file;
+    return path ? prg_arena_printf(arena, "folder %s", path) : "shipped";
+}
 
 static struct prg_policy_life_state state_of(const struct place *place)
 {

@@ -49,7 +49,11 @@ void prg_policy_life_changed(struct prg_policy_life *life, const struct prg_key 
 // Tells the Events of all sets that are refused again: a replica that begins to lead could not write them before.
 void prg_policy_life_retell(const struct prg_policy_life *life);
 
-// What there is to say of each set, for metrics: the one that decides everywhere first.
+// fn is called whenever the state of a set is another one: told to be active or refused, gone. NULL: nobody is.
+void prg_policy_life_on_told(struct prg_policy_life *life, void (*fn)(void *ctx), void *ctx);
+// What the set is: "configmap NAMESPACE/NAME", "folder PATH", "shipped".
+const char *prg_policy_life_describe(const struct prg_policy_life *life, struct prg_arena *arena);
+// What there is to say of each set: the one that decides everywhere first.
 struct prg_policy_life_state {
     const char *ns;       // NULL: the set itself
     const char *revision; // of the active one

@@ -303,6 +303,7 @@ int prg_process_load(struct prg_process *p, struct prg_store *store, const struc
 {
     const struct prg_run_options *options = p->options;
     struct prg_policy_life_options policies = {.policies = options->policies,
+                                               .is_optional = options->has_optional_policies,
                                                .namespace_policies = options->namespace_policies,
                                                .limits = options->limits,
                                                .compat = options->compat,

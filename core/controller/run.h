@@ -22,6 +22,7 @@ struct prg_run_options {
     uint16_t listen_port;                         // 0: any that is free
     bool listens;                                 // metrics and health are served over HTTP, unless once
     bool has_no_serving;                          // InferenceServices are left alone
+    bool has_optional_policies;                   // a ConfigMap that is not there is an empty one
 
     bool play_kubelet, once; // a folder: see its catalog; return when nothing is left to do
     bool elects;             // an API server: writes only while it holds the lease

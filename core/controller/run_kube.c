@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/meters.h"
 #include "controller/learning_ledger.h"
+#include "controller/policy_status.h"
 #include "controller/process.h"
 #include "kube/http.h"
 #include "kube/kube_store.h"
@@ -30,6 +31,7 @@ enum {
 };
 
 #define LEASE_NAME "perigee"
+#define OWN_POLICIES "perigee-policies" // the set of a pod that is given none; absent: the shipped policies
 
 struct run {
     struct prg_process process;
@@ -43,6 +45,9 @@ struct run {
     char identity[HOST_NAME_MAX + 32];
     const struct prg_key *self; // our own pod, or NULL
     struct prg_key self_key;
+    const char *own_ns;             // namespace of our pod, NULL: we run in none
+    struct prg_run_options options; // those given, with the policies of a pod
+    char policies[sizeof("configmap:/" OWN_POLICIES) + 64];
     bool is_ending;
     struct prg_error err; // why it could not go on
 };
@@ -164,6 +169,8 @@ static void watch_all(struct run *run)
     watch_config_map(run, options->config_namespace, "inferenceservice-config", NULL);
     if (options->namespace_policies)
         watch_config_map(run, NULL, NULL, "perigee.dev/policy-scope=namespace");
+    if (run->own_ns)
+        watch_config_map(run, run->own_ns, PRG_POLICY_STATUS_NAME, NULL);
     if (!options->policies || !prg_text_has_prefix(options->policies, map))
         return;
     prg_auto_arena arena = {0};
@@ -252,11 +259,7 @@ static void on_lease_problem(const struct prg_error *err, void *ctx)
 // Where the replicas meet: the namespace of their own pods, so that leave to write there is all they need.
 static const char *lease_namespace(const struct run *run)
 {
-    if (run->self)
-        return run->self->ns;
-    return prg_kube_is_in_cluster(NULL) && strcmp(run->config.source, "in-cluster") == 0
-               ? run->config.ns
-               : run->process.options->config_namespace;
+    return run->own_ns ? run->own_ns : run->process.options->config_namespace;
 }
 
 static int elect(struct run *run, struct prg_error *err)
@@ -335,6 +338,12 @@ static void trim(uint64_t now_ms, int64_t wall_ns, void *ctx)
     prg_kube_store_trim(ctx);
 }
 
+static void wake(void *ctx)
+{
+    struct run *run = ctx;
+    prg_process_wake(&run->process);
+}
+
 static void on_resync(void *ctx)
 {
     struct run *run = ctx;
@@ -358,6 +367,9 @@ static void on_read(void *ctx)
         return;
     }
     prg_process_add(&run->process, &(struct prg_part){.name = "cache", .run = trim}, run->store);
+    if (run->own_ns)
+        prg_process_add(&run->process, &prg_policy_status_part,
+                        prg_policy_status_new(run->own_ns, run->process.policies, run->process.store, wake, run));
     prg_process_start(&run->process);
     prg_timer_start(run->timers, &run->resync, RESYNC_MS, on_resync, run);
     work_if_ready(run);
@@ -391,10 +403,23 @@ static const char *own_variable(const char *name)
 static void find_self(struct run *run)
 {
     const char *ns = own_variable("POD_NAMESPACE"), *name = own_variable("POD_NAME");
+    if (ns && name)
+        run->own_ns = ns;
+    else if (prg_kube_is_in_cluster(NULL) && strcmp(run->config.source, "in-cluster") == 0)
+        run->own_ns = run->config.ns;
     if (!ns || !name)
         return;
     run->self_key = (struct prg_key){"", "Pod", ns, name};
     run->self = &run->self_key;
+}
+
+static void choose_policies(struct run *run)
+{
+    if (run->options.policies || !run->own_ns)
+        return;
+    snprintf(run->policies, sizeof(run->policies), "configmap:%s/" OWN_POLICIES, run->own_ns);
+    run->options.policies = run->policies;
+    run->options.has_optional_policies = true;
 }
 
 static int connect_all(struct run *run, struct prg_error *err)
@@ -437,16 +462,17 @@ static void release(struct run *run)
 
 int prg_run_kube(const struct prg_run_options *options, struct prg_error *err)
 {
-    struct run run = {0};
+    struct run run = {.options = *options};
     int rc = prg_kube_config_load(&run.config, &options->cluster, NULL, err);
     if (rc != PRG_OK) {
         prg_kube_config_release(&run.config);
         return rc;
     }
-    rc = prg_process_open(&run.process, options, err);
+    find_self(&run);
+    choose_policies(&run);
+    rc = prg_process_open(&run.process, &run.options, err);
     if (rc == PRG_OK) {
         make_identity(&run);
-        find_self(&run);
         run.process.signalled = on_signalled;
         run.process.is_read = is_read;
         run.process.ctx = &run;

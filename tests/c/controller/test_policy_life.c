@@ -10,6 +10,7 @@
 
 #include "base/meters.h"
 #include "controller/policy_life.h"
+#include "controller/policy_status.h"
 #include "stdlib/natives.h"
 #include "store/store_mem.h"
 #include "yaml/load.h"
@@ -25,6 +26,7 @@ struct fixture {
     uv_idle_t turn;      // plans on each turn of the loop
     uv_timer_t deadline; // ends a test that waits in vain
     bool (*is_done)(struct fixture *f);
+    int woken;
     int notified, plans, number; // number: of the set that the latest plan shows
     int changes;
     char last_ns[64];
@@ -172,10 +174,12 @@ static struct prg_policy_life_options options_of(struct fixture *f, const char *
     return options;
 }
 
-static void start(struct fixture *f, const char *namespaces)
+static void start_with(struct fixture *f, const char *namespaces, bool is_optional, bool is_brief)
 {
     struct prg_policy_life_options options = options_of(f, "configmap:perigee/rules", namespaces);
     struct prg_error err = {0};
+    options.is_optional = is_optional;
+    options.is_brief = is_brief;
     assert_ok(prg_policy_life_new(&options, &f->life, &err), &err);
     f->planner = prg_planner_new(prg_policy_life_active(f->life), &prg_compat_fixed, "kserve");
     prg_planner_load_config(f->planner, &f->store->reader);
@@ -185,6 +189,11 @@ static void start(struct fixture *f, const char *namespaces)
     uv_timer_init(&f->loop, &f->deadline);
     f->turn.data = f->deadline.data = f;
     prg_policy_life_start(f->life, &f->loop, on_active, f);
+}
+
+static void start(struct fixture *f, const char *namespaces)
+{
+    start_with(f, namespaces, false, false);
 }
 
 static void run_until(struct fixture *f, bool (*is_done)(struct fixture *f))
@@ -301,6 +310,11 @@ static void a_set_that_never_rests_becomes_active_all_the_same(void **state)
     stop(f);
 }
 
+static bool is_number_two(struct fixture *f)
+{
+    return f->number == 2;
+}
+
 static bool is_refused(struct fixture *f)
 {
     return state_of(f, NULL).is_refused;
@@ -398,6 +412,88 @@ static void a_bad_set_ends_the_start(void **state)
     options.is_optional = true;
     prg_error_clear(&err);
     assert_ok(prg_policy_life_new(&options, &f->life, &err), &err);
+}
+
+static bool is_told_once(struct fixture *f)
+{
+    return f->notified > 0;
+}
+
+static void an_optional_set_may_come_and_go(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"", "ConfigMap", "perigee", "rules"};
+    assert_true(prg_store_mem_drop(f->store, &key));
+    start_with(f, "", true, false);
+    assert_string_equal(plan_image(f, "team-b", NULL), "kserve/sklearnserver:v1");
+    put_set(f, 3, "");
+    change(f, "perigee", "rules");
+    run_until(f, is_told_once);
+    assert_string_equal(plan_image(f, "team-b", NULL), "set-3/kserve/sklearnserver:v1");
+    f->notified = 0;
+    assert_true(prg_store_mem_drop(f->store, &key));
+    change(f, "perigee", "rules");
+    run_until(f, is_told_once);
+    assert_string_equal(plan_image(f, "team-b", NULL), "kserve/sklearnserver:v1");
+    stop(f);
+}
+
+// ---- conditions ----
+
+static void wake(void *ctx)
+{
+    ((struct fixture *)ctx)->woken++;
+}
+
+// Gives the part a turn and its writes their answers; what the ConfigMap says then.
+static const char *turn_status(struct fixture *f, struct prg_policy_status *status, int64_t wall_s)
+{
+    prg_policy_status_part.run(prg_process_now_ms(), wall_s * 1000000000, status);
+    prg_store_deliver(f->store);
+    const cJSON *map = prg_reader_get(&f->store->reader, "", "ConfigMap", "perigee", PRG_POLICY_STATUS_NAME);
+    const char *text = prg_json_get_text(prg_json_get(map, "data"), "policies");
+    return prg_arena_strdup(&f->arena, text ? text : "");
+}
+
+static void a_refused_set_has_a_condition_in_the_namespace_of_the_controller(void **state)
+{
+    struct fixture *f = *state;
+    put_namespace_set(f, "mine", SCOPED, "image.lua: 'return {'");
+    start(f, "image");
+    struct prg_policy_status *status = prg_policy_status_new("perigee", f->life, f->store, wake, f);
+    prg_policy_status_part.start(&f->loop, status);
+    assert_string_equal(turn_status(f, status, 1000), ""); // another replica leads
+    prg_policy_status_part.work(true, status);
+    const char *good = turn_status(f, status, 1000);
+    const char *revision = prg_policy_set_revision(prg_policy_life_active(f->life));
+    assert_has(good, "set: configmap perigee/rules\n");
+    assert_has(good, revision);
+    assert_has(good, "lastTransitionTime: \"1970-01-01T00:16:40Z\"");
+    assert_has(good, "set: namespace team-a\n");
+    assert_has(good, "configmap team-a/mine:image.lua:1:9: ");
+    put_set(f, 1, "  image_spec.lua: |\n    it('fails', function() error('no') end)\n");
+    change(f, "perigee", "rules");
+    int woken = f->woken;
+    run_until(f, is_refused);
+    assert_true(f->woken > woken);
+    const char *bad = turn_status(f, status, 2000);
+    assert_has(bad, "reason: PolicySetRefused\n    status: \"False\"\n    type: PolicySetAccepted\n");
+    assert_has(bad, "configmap perigee/rules:image_spec.lua:1: ");
+    assert_has(bad, "lastTransitionTime: \"1970-01-01T00:33:20Z\"");
+    assert_has(bad, revision);                                       // what decides is still named
+    assert_has(bad, "lastTransitionTime: \"1970-01-01T00:16:40Z\""); // of the namespace, which is as before
+    assert_int_equal(prg_policy_status_part.next_ms(prg_process_now_ms(), status), -1);
+    put_set(f, 2, "");
+    change(f, "perigee", "rules");
+    run_until(f, is_number_two);
+    assert_null(strstr(turn_status(f, status, 3000), "configmap perigee/rules:image_spec.lua"));
+    // Somebody's edit is undone.
+    struct prg_key key = {"", "ConfigMap", "perigee", PRG_POLICY_STATUS_NAME};
+    assert_true(prg_store_mem_drop(f->store, &key));
+    prg_policy_status_part.changed(&key, prg_process_now_ms(), status);
+    assert_has(turn_status(f, status, 4000), "set: configmap perigee/rules\n");
+    prg_policy_status_part.free(status);
+    stop(f);
 }
 
 // ---- namespaces ----
@@ -531,6 +627,49 @@ static void a_namespace_that_does_not_fit_the_new_set_waits(void **state)
     stop(f);
 }
 
+enum { TEAMS = 60 };
+
+static void put_team(struct fixture *f, int team)
+{
+    put(f,
+        prg_arena_printf(&f->arena,
+                         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine, namespace: team-%d, labels: {%s}}\n"
+                         "data: {container_merge.lua: \"return { api = 'container_merge/v1' }\"}\n",
+                         team, SCOPED));
+    add_service(f, prg_arena_printf(&f->arena, "team-%d", team));
+}
+
+// Each plan is of one set, the new one or the one before, and in the end all are of the new one.
+static bool are_all_moved(struct fixture *f)
+{
+    int moved = 0;
+    if (f->number != 7)
+        return false;
+    for (int team = 0; team < TEAMS; team++) {
+        (void)plan_image(f, prg_arena_printf(&f->arena, "team-%d", team), NULL);
+        assert_true(f->number == 7 || f->number == 0);
+        moved += f->number == 7;
+    }
+    if (!f->changes)
+        f->changes = moved;
+    f->number = 7;
+    return moved == TEAMS;
+}
+
+static void many_namespaces_are_laid_over_a_new_set_in_steps(void **state)
+{
+    struct fixture *f = *state;
+    for (int team = 0; team < TEAMS; team++)
+        put_team(f, team);
+    start_with(f, "container_merge", false, true);
+    put_set(f, 7, "");
+    change(f, "perigee", "rules");
+    run_until(f, are_all_moved);
+    assert_in_range(f->changes, 1, TEAMS - 1); // not all in the turn in which the set was swapped
+    assert_in_range(f->notified, 2, TEAMS);    // everybody at once, then those that came later
+    stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +679,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_set_that_contradicts_itself_is_refused_and_the_last_good_one_stays, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_set_that_goes_leaves_the_last_good_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_optional_set_may_come_and_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_set_has_a_condition_in_the_namespace_of_the_controller, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(many_namespaces_are_laid_over_a_new_set_in_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_life_may_end_in_the_middle_of_a_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_set_ends_the_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_namespace_decides_for_itself_while_its_map_is_there, set_up, tear_down),
