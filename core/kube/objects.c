@@ -67,9 +67,9 @@ struct prg_object_kind {
     char *head; // of the text of an object: {"apiVersion":"v1","kind":"Pod"
     bool (*concerns)(const char *manager);
     uint32_t (*mark)(const cJSON *object);
-    struct prg_table by_name; // struct prg_object
-    struct prg_table buckets; // all but namespaces
-    struct prg_table spaces;  // namespaces
+    struct prg_hash_table by_name; // struct prg_object
+    struct prg_hash_table buckets; // all but namespaces
+    struct prg_hash_table spaces;  // namespaces
     uint32_t generation;
     unsigned source_count; // given out
 };
@@ -440,7 +440,7 @@ static void fetch_object(const struct prg_object *object)
         fetch((const char *)object + i);
 }
 
-static struct prg_table *index_of(struct prg_object_kind *kind, const char *key)
+static struct prg_hash_table *index_of(struct prg_object_kind *kind, const char *key)
 {
     return key[0] == 'n' ? &kind->spaces : &kind->buckets;
 }
@@ -456,17 +456,17 @@ static bool has_key(const void *bucket, const void *key)
     return strcmp(((const struct bucket *)bucket)->key, key) == 0;
 }
 
-static struct bucket *ensure_bucket(struct prg_table *index, const char *key)
+static struct bucket *ensure_bucket(struct prg_hash_table *index, const char *key)
 {
     size_t length = strlen(key);
     uint64_t hash = prg_map_hash(key, length);
-    struct bucket *bucket = prg_table_find(index, hash, has_key, key);
+    struct bucket *bucket = prg_hash_table_find(index, hash, has_key, key);
     if (bucket)
         return bucket;
     bucket = prg_xmalloc(sizeof(*bucket) + length + 1);
     *bucket = (struct bucket){.hash = hash, .objects = bucket->few, .cap = FEW};
     memcpy(bucket->key, key, length + 1);
-    prg_table_add(index, hash, bucket);
+    prg_hash_table_add(index, hash, bucket);
     return bucket;
 }
 
@@ -534,7 +534,7 @@ static void index_remove(struct prg_object *object)
         bucket->is_sorted = bucket->is_sorted && place->index == last;
         place->bucket = NULL;
         if (!bucket->count) {
-            prg_table_remove(index_of(object->kind, bucket->key), bucket->hash, bucket);
+            prg_hash_table_remove(index_of(object->kind, bucket->key), bucket->hash, bucket);
             bucket_free(bucket);
         }
     }
@@ -619,7 +619,7 @@ static void tell(prg_object_change_fn changed, enum prg_object_change change, co
 
 static void remove_object(struct prg_object *object, prg_object_change_fn changed, void *ctx)
 {
-    prg_table_remove(&object->kind->by_name, object->hash, object);
+    prg_hash_table_remove(&object->kind->by_name, object->hash, object);
     index_remove(object);
     tell(changed, PRG_OBJECT_REMOVED, object, object, ctx);
     prg_objects_trim(object->kind->objects);
@@ -647,7 +647,7 @@ static void put(struct prg_object *object, uint32_t source, prg_object_change_fn
     struct prg_object_kind *kind = object->kind;
     const struct named named = {prg_object_namespace(object), prg_object_name(object)};
     object->hash = hash_name(&named);
-    struct prg_object *old = prg_table_find(&kind->by_name, object->hash, is_named, &named);
+    struct prg_object *old = prg_hash_table_find(&kind->by_name, object->hash, is_named, &named);
     const char *version = prg_object_version(object);
     if (old && strcmp(prg_object_uid(old), prg_object_uid(object)) != 0) {
         remove_object(old, changed, ctx);
@@ -663,9 +663,9 @@ static void put(struct prg_object *object, uint32_t source, prg_object_change_fn
     object->sources = source | (old ? old->sources : 0);
     prg_objects_trim(kind->objects);
     if (old)
-        prg_table_replace(&kind->by_name, object->hash, old, object);
+        prg_hash_table_replace(&kind->by_name, object->hash, old, object);
     else
-        prg_table_add(&kind->by_name, object->hash, object);
+        prg_hash_table_add(&kind->by_name, object->hash, object);
     if (!old || !index_swap(old, object)) {
         if (old)
             index_remove(old);
@@ -736,7 +736,7 @@ void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_sc
     else if (scope->ns)
         prg_object_each(kind, scope->ns, find_gone, &leaving);
     else
-        for (size_t i = 0; (object = prg_table_next(&kind->by_name, &i));)
+        for (size_t i = 0; (object = prg_hash_table_next(&kind->by_name, &i));)
             find_gone(object, &leaving);
     prg_vec_sort(&leaving.gone, compare_places, NULL);
     for (size_t i = 0; i < leaving.gone.count; i++)
@@ -749,7 +749,7 @@ void prg_object_replace(struct prg_object_kind *kind, const struct prg_object_sc
 struct prg_object *prg_object_find(const struct prg_object_kind *kind, const char *ns, const char *name)
 {
     const struct named named = {ns, name};
-    return prg_table_find(&kind->by_name, hash_name(&named), is_named, &named);
+    return prg_hash_table_find(&kind->by_name, hash_name(&named), is_named, &named);
 }
 
 static void each_in(const struct bucket *bucket, prg_object_visit_fn visit, void *ctx)
@@ -775,8 +775,8 @@ static void each_indexed(const struct prg_object_kind *kind, char type, const ch
         prg_strbuf_putc(&key, '=');
         prg_strbuf_puts(&key, second);
     }
-    struct bucket *bucket = prg_table_find(type == 'n' ? &kind->spaces : &kind->buckets,
-                                           prg_map_hash(key.text, key.length), has_key, key.text);
+    struct bucket *bucket = prg_hash_table_find(type == 'n' ? &kind->spaces : &kind->buckets,
+                                                prg_map_hash(key.text, key.length), has_key, key.text);
     if (bucket && type == 'n')
         bucket_sort(bucket);
     each_in(bucket, visit, ctx);
@@ -797,7 +797,7 @@ void prg_object_each(const struct prg_object_kind *kind, const char *ns, prg_obj
         return;
     }
     prg_vec_init(&spaces);
-    for (size_t i = 0; (space = prg_table_next(&kind->spaces, &i));)
+    for (size_t i = 0; (space = prg_hash_table_next(&kind->spaces, &i));)
         prg_vec_push(&spaces, space);
     prg_vec_sort(&spaces, compare_buckets, NULL);
     for (size_t i = 0; i < spaces.count; i++) {
@@ -903,14 +903,14 @@ static void kind_free(struct prg_object_kind *kind)
     struct prg_object *object;
     struct prg_vec all;
     prg_vec_init(&all);
-    for (size_t i = 0; (object = prg_table_next(&kind->by_name, &i));)
+    for (size_t i = 0; (object = prg_hash_table_next(&kind->by_name, &i));)
         prg_vec_push(&all, object);
     for (size_t i = 0; i < all.count; i++)
         remove_object(all.items[i], NULL, NULL);
     prg_vec_release(&all);
-    prg_table_release(&kind->by_name);
-    prg_table_release(&kind->buckets);
-    prg_table_release(&kind->spaces);
+    prg_hash_table_release(&kind->by_name);
+    prg_hash_table_release(&kind->buckets);
+    prg_hash_table_release(&kind->spaces);
     for (size_t i = 0; i < kind->label_count; i++)
         free(kind->labels[i]);
     free(kind->labels);

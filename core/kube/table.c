@@ -6,13 +6,13 @@
 
 #define SMALLEST 16
 
-void prg_table_release(struct prg_table *table)
+void prg_hash_table_release(struct prg_hash_table *table)
 {
     free(table->slots);
-    *table = (struct prg_table){0};
+    *table = (struct prg_hash_table){0};
 }
 
-void *prg_table_find(const struct prg_table *table, uint64_t hash, prg_table_is_fn is, const void *key)
+void *prg_hash_table_find(const struct prg_hash_table *table, uint64_t hash, prg_hash_table_is_fn is, const void *key)
 {
     size_t mask = table->size - 1;
     for (size_t i = hash & mask; table->size && table->slots[i].item; i = (i + 1) & mask)
@@ -21,17 +21,17 @@ void *prg_table_find(const struct prg_table *table, uint64_t hash, prg_table_is_
     return NULL;
 }
 
-static void fill(struct prg_table *table, uint64_t hash, void *item)
+static void fill(struct prg_hash_table *table, uint64_t hash, void *item)
 {
     size_t mask = table->size - 1, i = hash & mask;
     while (table->slots[i].item)
         i = (i + 1) & mask;
-    table->slots[i] = (struct prg_table_slot){hash, item};
+    table->slots[i] = (struct prg_hash_table_slot){hash, item};
 }
 
-static void resize(struct prg_table *table, size_t size)
+static void resize(struct prg_hash_table *table, size_t size)
 {
-    struct prg_table before = *table;
+    struct prg_hash_table before = *table;
     table->slots = prg_xcalloc(size, sizeof(*table->slots));
     table->size = size;
     for (size_t i = 0; i < before.size; i++)
@@ -40,7 +40,7 @@ static void resize(struct prg_table *table, size_t size)
     free(before.slots);
 }
 
-void prg_table_add(struct prg_table *table, uint64_t hash, void *item)
+void prg_hash_table_add(struct prg_hash_table *table, uint64_t hash, void *item)
 {
     prg_require(item);
     if ((table->count + 1) * 2 > table->size)
@@ -49,7 +49,7 @@ void prg_table_add(struct prg_table *table, uint64_t hash, void *item)
     table->count++;
 }
 
-static size_t slot_of(const struct prg_table *table, uint64_t hash, const void *item)
+static size_t slot_of(const struct prg_hash_table *table, uint64_t hash, const void *item)
 {
     size_t mask = table->size - 1, i = hash & mask;
     prg_require(table->size);
@@ -60,12 +60,12 @@ static size_t slot_of(const struct prg_table *table, uint64_t hash, const void *
     return i;
 }
 
-void prg_table_replace(struct prg_table *table, uint64_t hash, const void *old, void *item)
+void prg_hash_table_replace(struct prg_hash_table *table, uint64_t hash, const void *old, void *item)
 {
     table->slots[slot_of(table, hash, old)].item = item;
 }
 
-void prg_table_remove(struct prg_table *table, uint64_t hash, const void *item)
+void prg_hash_table_remove(struct prg_hash_table *table, uint64_t hash, const void *item)
 {
     size_t mask = table->size - 1, hole = slot_of(table, hash, item);
     // One behind moves into the hole unless its own way begins behind the hole.
@@ -76,13 +76,13 @@ void prg_table_remove(struct prg_table *table, uint64_t hash, const void *item)
         table->slots[hole] = table->slots[i];
         hole = i;
     }
-    table->slots[hole] = (struct prg_table_slot){0};
+    table->slots[hole] = (struct prg_hash_table_slot){0};
     table->count--;
     if (table->size > SMALLEST && table->count * 8 < table->size)
         resize(table, table->size / 2);
 }
 
-void *prg_table_next(const struct prg_table *table, size_t *index)
+void *prg_hash_table_next(const struct prg_hash_table *table, size_t *index)
 {
     while (*index < table->size) {
         void *item = table->slots[(*index)++].item;
