@@ -460,7 +460,6 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
     c->store.reader.file = folder_file;
     c->store.reader.list_labelled = folder_list_labelled;
     c->store.reader.state = folder_state;
-    c->store.reader.keeps_trees = c->index->reader.keeps_trees;
     c->store.ops = &ops;
     size_t length = strlen(root);
     while (length > 1 && root[length - 1] == '/')
@@ -471,6 +470,7 @@ static struct prg_catalog *folder_new(const char *root, char *absolute, const st
         c->options = *options;
     c->default_namespace = prg_xstrdup(c->options.default_namespace ? c->options.default_namespace : "default");
     c->index = prg_store_mem_new();
+    c->store.reader.keeps_trees = c->index->reader.keeps_trees;
     c->events = prg_event_log_new(c->root);
     c->is_collect_due = c->is_play_due = true;
     prg_map_init(&c->slots);
