@@ -60,7 +60,8 @@ class Controller:
             self.token_file = file
         self.port = free_ports(1)[0]
         self.log_path = os.path.join(folder, name + ".log")
-        self.command = [PERIGEE, "controller", "--kubeconfig", kubeconfig, "--policies", f"configmap:{SYSTEM}/perigee-policies",
+        # Without --policies: in a pod (POD_NAMESPACE) that is the ConfigMap perigee-policies beside it.
+        self.command = [PERIGEE, "controller", "--kubeconfig", kubeconfig,
                         "--metrics-listen", f"127.0.0.1:{self.port}", *args]
         if "--edge-listen" not in args:
             self.command += ["--edge-listen", "off"]  # one process of the machine can have the usual port

@@ -2,6 +2,8 @@
 """perigee controller on a real control plane: the life of a service, what others own, kinds that come later."""
 import json
 
+import yaml
+
 from controlled import ControlledCase, Controller
 from lab import Refused, definition_files
 from support import SYSTEM, install_definitions
@@ -236,8 +238,19 @@ class Policies(ControlledCase):
                         "near" in self.controller.log, 60)
         self.settle()
         self.assertTrue(self.container()["image"].startswith("mirror.example.com/"), "the last good set stays")
+        condition = self.eventually(lambda: self.condition("False"), 30, "the condition of the refused set")
+        self.assertEqual(condition["reason"], "PolicySetRefused")
+        self.assertIn("image.lua:1:", condition["message"])
         self.api.patch(self.policies(), {"data": None})
         self.eventually(lambda: self.container()["image"] == image, 60)
+        self.eventually(lambda: self.condition("True"), 30, "the condition of the good set")
+
+    def condition(self, status):
+        """Of the set that decides everywhere, in ConfigMap perigee-status, if it has that status."""
+        stored = self.api.read({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "perigee-status", "namespace": SYSTEM}})
+        first = yaml.safe_load(stored["data"]["policies"])[0] if stored else None
+        found = [c for c in first["conditions"] if c["type"] == "PolicySetAccepted"] if first else []
+        return found[0] if found and found[0]["status"] == status else None
 
 
 class Replicas(ControlledCase):
