@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // reload.c: from a changed policy folder to the first decision of the new set: the shipped set, the same as a folder,
-// and that folder with specs in it. Then the same in the two parts that the controller makes of it: the load with the
-// checks of answers, on a thread of its own, and the swap, on that of the loop.
+// and that folder with specs in it. Then what the controller makes of it: the load with the checks of answers, on a
+// thread of its own, and the first decision; of the shipped set as a folder, and with an edit in one of its files,
+// whose answers are then asked about (those of files as they were shipped are known). And the swap, on the loop's
+// thread.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,7 +52,16 @@ static void load_checked(void *ctx)
     load.compat = &prg_compat_fixed;
     prg_policy_load_run(&load);
     prg_require(load.set);
+    ask(r, load.set);
     prg_policy_load_release(&load);
+}
+
+static void edit(const char *folder, const char *name)
+{
+    char path[4200];
+    snprintf(path, sizeof(path), "%s/%s.lua", folder, name);
+    FILE *file = fopen(path, "a");
+    prg_require(file && fputs("-- edited\n", file) >= 0 && fclose(file) == 0);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -140,9 +151,13 @@ void bench_reload(void)
     bench_check(prg_policy_export(folder, false, &err), &err);
     r.options.folder = folder;
     bench_measure("reload.folder", reload_once, &r);
+    bench_measure("reload.checked", load_checked, &r);
     write_specs(folder);
     bench_measure("reload.specs", reload_once, &r);
-    bench_measure("reload.checked", load_checked, &r);
+    edit(folder, "il_stage");
+    bench_measure("reload.checked.stage", load_checked, &r);
+    edit(folder, "image");
+    bench_measure("reload.checked.image", load_checked, &r);
     measure_swap(&r);
     prg_arena_release(&r.arena);
     snprintf(command, sizeof(command), "rm -rf '%s'", folder);

@@ -25,7 +25,25 @@ struct asking {
     void *ctx;
     struct prg_check_counts *counts;
     const atomic_bool *stop; // or NULL
+    bool leaves_shipped;
 };
+
+static bool is_asked_about(const struct asking *a, const char *policy)
+{
+    return !a->leaves_shipped || prg_policy_set_differs(a->set, policy);
+}
+
+// Any policy that plans of services ask.
+static bool is_asked_about_plans(const struct asking *a)
+{
+    static const char *const policies[] = {"annotation_filter", "container_merge", "image",
+                                           "label_priority",    "multi_node",      "object_patch",
+                                           "runtime_selection"};
+    for (size_t i = 0; i < PRG_COUNT(policies); i++)
+        if (is_asked_about(a, policies[i]))
+            return true;
+    return false;
+}
 
 static bool is_stopped(const struct asking *a)
 {
@@ -162,13 +180,14 @@ static cJSON *outcome(struct prg_arena *arena, struct prg_plan *made)
     return object;
 }
 
-static void compare_plans(struct asking *a, struct prg_plan *first, struct prg_plan *second, const char *rule,
-                          const char *subject, const char *what)
+// JSON pointer of the first place at which two plans are not the same, or NULL.
+static const char *difference(struct asking *a, struct prg_plan *first, struct prg_plan *second)
 {
     const char *pointer = NULL;
     void *both[] = {a, &pointer};
-    if (prg_diff(outcome(first->arena, first), outcome(second->arena, second), keep_first, both))
-        report(a, rule, "", 0, "%s: %s; the plans differ at %s", subject, what, pointer ? pointer : "/");
+    if (!prg_diff(outcome(first->arena, first), outcome(second->arena, second), keep_first, both))
+        return NULL;
+    return pointer ? pointer : "/";
 }
 
 // ---- before ----
@@ -334,7 +353,7 @@ static void check_stages(struct asking *a)
     static const char *const phases[] = {NULL, "Pending", "Running", "Succeeded", "Failed", "Unknown"};
     const struct prg_decider *decide = prg_policy_set_decider(a->set);
     struct prg_arena arena;
-    if (!decide->stage_transit)
+    if (!decide->stage_transit || !is_asked_about(a, "il_stage"))
         return;
     prg_arena_init(&arena);
     for (size_t s = 0; s < PRG_COUNT(stages) && !is_stopped(a); s++)
@@ -358,48 +377,67 @@ static void check_service(struct asking *a, const struct prg_key *key)
     if (first->error && first->error_code == PRG_POLICY) {
         report_text(a, strstr(first->error, "is not stable") ? "fixed-point" : "policy-error", subject, first->error);
     } else {
-        compare_plans(a, first, plan(a, a->objects, key, &arena), "pure", subject,
-                      "the same question has another answer when it is asked again");
-        compare_plans(a, first, plan(a, &turned.reader, key, &arena), "permutation", subject,
-                      "the answer depends on the order in which objects and members come");
+        struct prg_plan *other = plan(a, &turned.reader, key, &arena);
+        const char *pointer = difference(a, first, other);
+        if (pointer && difference(a, first, plan(a, a->objects, key, &arena)))
+            report(a, "pure", "", 0,
+                   "%s: the same question has another answer when it is asked again; the plans differ at %s", subject,
+                   pointer);
+        else if (pointer)
+            report(a, "permutation", "", 0,
+                   "%s: the answer depends on the order in which objects and members come; the plans differ at %s",
+                   subject, pointer);
     }
-    check_before(a, first->resource ? first->resource : a->objects->get(a->objects, key), subject, &arena);
+    if (is_asked_about(a, "runtime_selection"))
+        check_before(a, first->resource ? first->resource : a->objects->get(a->objects, key), subject, &arena);
     prg_arena_release(&arena);
+}
+
+static int check_services(struct asking *a, const struct prg_check_samples *samples, struct prg_error *err)
+{
+    struct prg_store *store = samples->objects ? NULL : prg_check_samples_new(&a->arena);
+    const char *ns = samples->config_namespace ? samples->config_namespace : "kserve";
+    struct prg_vec services;
+    int rc = PRG_OK;
+    prg_vec_init(&services);
+    a->objects = store ? &store->reader : samples->objects;
+    const cJSON *config = prg_reader_get(a->objects, "", "ConfigMap", ns, "inferenceservice-config");
+    prg_serving_config_parse(&a->arena, config ? config : prg_check_samples_config(&a->arena), &a->config);
+    a->objects->list(a->objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);
+    for (size_t i = 0; rc == PRG_OK && i < services.count && !is_stopped(a); i++) {
+        struct prg_key key;
+        rc = prg_key_of(&a->arena, services.items[i], &key, err);
+        if (rc == PRG_OK)
+            check_service(a, &key);
+    }
+    prg_vec_release(&services);
+    prg_store_free(store);
+    a->objects = NULL;
+    return rc;
 }
 
 int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples *samples, prg_check_visit_fn visit,
                       void *ctx, struct prg_check_counts *counts, struct prg_error *err)
 {
-    struct asking a = {.set = set, .visit = visit, .ctx = ctx, .counts = counts, .stop = samples->stop};
-    struct prg_store *store = NULL;
-    struct prg_vec services;
+    struct asking a = {.set = set,
+                       .compat = samples->compat ? samples->compat : &prg_compat_fixed,
+                       .visit = visit,
+                       .ctx = ctx,
+                       .counts = counts,
+                       .stop = samples->stop,
+                       .leaves_shipped = samples->leaves_shipped};
+    int rc = PRG_OK;
     prg_arena_init(&a.arena);
     prg_map_init(&a.told);
-    prg_vec_init(&services);
-    if (!samples->objects)
-        store = prg_check_samples_new(&a.arena);
-    a.objects = samples->objects ? samples->objects : &store->reader;
-    a.compat = samples->compat ? samples->compat : &prg_compat_fixed;
-    const char *ns = samples->config_namespace ? samples->config_namespace : "kserve";
-    const cJSON *config = prg_reader_get(a.objects, "", "ConfigMap", ns, "inferenceservice-config");
-    prg_serving_config_parse(&a.arena, config ? config : prg_check_samples_config(&a.arena), &a.config);
-    a.objects->list(a.objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);
-    int rc = PRG_OK;
     prg_policy_set_trial(set, true);
-    for (size_t i = 0; rc == PRG_OK && i < services.count && !is_stopped(&a); i++) {
-        struct prg_key key;
-        rc = prg_key_of(&a.arena, services.items[i], &key, err);
-        if (rc == PRG_OK)
-            check_service(&a, &key);
-    }
+    if (is_asked_about_plans(&a))
+        rc = check_services(&a, samples, err);
     if (rc == PRG_OK)
         check_stages(&a);
     if (rc == PRG_OK && is_stopped(&a))
         rc = prg_fail(err, PRG_CONFLICT, "the check was stopped");
     prg_policy_set_trial(set, false);
-    prg_vec_release(&services);
     prg_map_release(&a.told);
-    prg_store_free(store);
     prg_arena_release(&a.arena);
     return rc;
 }

@@ -46,7 +46,9 @@ struct prg_check_samples {
     const struct prg_reader *objects; // NULL: built-in; without KServe's ConfigMap a plain one is taken
     const struct prg_compat *compat;  // NULL: fixed
     const char *config_namespace;     // NULL: "kserve"
-    const atomic_bool *stop;          // set by another thread: PRG_CONFLICT between two questions; NULL: nobody does
+    bool leaves_shipped; // policies that are decided by the shipped files, which the project's own tests know, are left
+                         // out
+    const atomic_bool *stop; // set by another thread: PRG_CONFLICT between two questions; NULL: nobody does
 };
 int prg_check_answers(struct prg_policy_set *set, const struct prg_check_samples *samples, prg_check_visit_fn visit,
                       void *ctx, struct prg_check_counts *counts, struct prg_error *err) PRG_MUST_USE;

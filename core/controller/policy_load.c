@@ -80,7 +80,7 @@ void prg_policy_load_run(struct prg_policy_load *load)
 {
     int64_t start = prg_clock_monotonic_ns();
     struct listing listing = {.load = load};
-    struct prg_check_samples samples = {.compat = load->compat, .stop = &load->stop};
+    struct prg_check_samples samples = {.compat = load->compat, .leaves_shipped = true, .stop = &load->stop};
     struct prg_check_counts counts = {0};
     struct prg_policy_set *set = NULL;
     struct prg_error err = {0};

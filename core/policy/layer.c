@@ -33,7 +33,7 @@ static struct prg_set_layer *layer_new(void)
 
 // ---- built-in files ----
 
-static const struct prg_builtin *builtin_by_name(const char *name)
+const struct prg_builtin *prg_set_builtin(const char *name)
 {
     for (size_t i = 0; i < prg_builtin_policy_count; i++)
         if (strcmp(prg_builtin_policies[i].name, name) == 0)
@@ -141,7 +141,7 @@ static void load_used(struct loading *loading)
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++) {
         if (!manifest->use[i] || has_text(layer, manifest->use[i]))
             continue;
-        const struct prg_builtin *builtin = builtin_by_name(manifest->use[i]);
+        const struct prg_builtin *builtin = prg_set_builtin(manifest->use[i]);
         if (builtin)
             load_builtin(layer, builtin, &prg_contracts[i], loading->limits, manifest, loading->report);
         else

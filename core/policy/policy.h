@@ -71,6 +71,9 @@ void prg_policy_set_trial(struct prg_policy_set *set, bool is_trial);
 const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set);
 // 16 hex digits: the texts and options of the files that decide.
 const char *prg_policy_set_revision(const struct prg_policy_set *set);
+// The policy is decided otherwise than by the file that is shipped for it: another text, other options, or one that was
+// shipped with another version.
+bool prg_policy_set_differs(const struct prg_policy_set *set, const char *policy);
 void prg_policy_set_each_file(const struct prg_policy_set *set,
                               void (*visit)(const char *policy, const char *file, bool shipped, void *ctx), void *ctx);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/builtin.h"
 #include "policy/digest.h"
 #include "policy/sandbox.h"
 #include "policy/spec.h"
@@ -245,6 +246,24 @@ const struct prg_decider *prg_policy_set_decider(struct prg_policy_set *set)
 const char *prg_policy_set_revision(const struct prg_policy_set *set)
 {
     return set->revision;
+}
+
+static bool is_as_shipped(const struct prg_policy_file *file, const struct prg_policy_file *declared)
+{
+    const struct prg_builtin *builtin = prg_set_builtin(file->contract->name);
+    return builtin && builtin->length == file->source.length &&
+           memcmp(builtin->text, file->source.text, builtin->length) == 0 &&
+           prg_json_equal(file->options, declared->options);
+}
+
+bool prg_policy_set_differs(const struct prg_policy_set *set, const char *policy)
+{
+    const struct prg_contract *contract = prg_contract_by_name(policy);
+    size_t at = contract ? (size_t)(contract - prg_contracts) : PRG_POLICY_COUNT;
+    for (size_t layer = 0; contract && layer < PRG_SET_LAYERS; layer++)
+        if (set->files[at][layer] && !is_as_shipped(set->files[at][layer], set->layers[layer]->files[at]))
+            return true;
+    return set->refusal != NULL;
 }
 
 void prg_policy_set_each_file(const struct prg_policy_set *set,

@@ -60,6 +60,9 @@ void prg_set_read_folder(struct prg_arena *arena, const char *path, struct prg_v
 // Checks and loads texts; those for policies outside `allowed` (a bit each) are errors. The caller's reference.
 struct prg_set_layer *prg_set_layer_load(const struct prg_vec *texts, uint32_t allowed,
                                          const struct prg_policy_limits *limits, struct prg_report *report);
+// The shipped file "NAME.lua", or NULL.
+struct prg_builtin;
+const struct prg_builtin *prg_set_builtin(const char *name);
 // The shipped files, with the limits of the set's manifest.
 struct prg_set_layer *prg_set_layer_shipped(const struct prg_set_manifest *manifest,
                                             const struct prg_policy_limits *limits, struct prg_report *report);
