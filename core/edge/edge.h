@@ -127,7 +127,3 @@ size_t prg_edge_waiting_deletions(const struct prg_edge *edge, const char *kind,
 // reports.
 void prg_edge_give_up_deletions(struct prg_edge *edge, const char *kind, const char *ns, const char *name);
 const struct prg_edge_stats *prg_edge_stats(const struct prg_edge *edge);
-// What is known about one object: [{node, connected, operation, state, held}], sorted by node. state: "held",
-// "waiting", "sent", "read" (by the node), "nothing to tell"; held: why. For people.
-cJSON *prg_edge_explain(const struct prg_edge *edge, struct prg_arena *arena, const char *kind, const char *ns,
-                        const char *name);

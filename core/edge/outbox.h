@@ -93,4 +93,4 @@ void prg_outbox_each(const struct prg_outbox *outbox, const char *kind, const ch
                      prg_outbox_visit_fn visit, void *ctx);
 size_t prg_outbox_node_count(const struct prg_outbox *outbox);
 size_t prg_outbox_waiting(const struct prg_outbox *outbox); // messages that no node has read yet, held ones aside
-size_t prg_outbox_held(const struct prg_outbox *outbox);
+size_t prg_outbox_held(const struct prg_outbox *outbox);    // for tests

@@ -327,35 +327,3 @@ const struct prg_edge_stats *prg_edge_stats(const struct prg_edge *edge)
     stats->waiting_reports = edge->report_count;
     return stats;
 }
-
-struct explaining {
-    const struct prg_edge *edge;
-    struct prg_arena *arena;
-    cJSON *list;
-};
-
-static void explain_item(const char *node, const struct prg_outbox_item *item, void *ctx)
-{
-    struct explaining *x = ctx;
-    cJSON *entry = prg_json_object(x->arena);
-    const char *state = item->held                                   ? "held"
-                        : item->is_deletion && item->is_read         ? "read"
-                        : !item->text                                ? "nothing to tell"
-                        : item->sent == PRG_SENT_NOTHING             ? "waiting"
-                        : item->sent_number != 0 || item->is_waiting ? "sent"
-                                                                     : "read";
-    prg_json_set_string(x->arena, entry, "node", node);
-    prg_json_set_bool(x->arena, entry, "connected", prg_edge_is_connected(x->edge, node));
-    prg_json_set_string(x->arena, entry, "operation", item->is_deletion ? "delete" : "insert");
-    prg_json_set_string(x->arena, entry, "state", state);
-    prg_json_set_string(x->arena, entry, "held", item->held);
-    prg_json_append(x->list, entry);
-}
-
-cJSON *prg_edge_explain(const struct prg_edge *edge, struct prg_arena *arena, const char *kind, const char *ns,
-                        const char *name)
-{
-    struct explaining x = {edge, arena, prg_json_array(arena)};
-    prg_outbox_each(edge->outbox, header_of_kind(kind), ns, name, explain_item, &x);
-    return x.list;
-}

@@ -76,6 +76,8 @@ static int copy_text(struct normalising *n, const cJSON *from, const char *point
     if (node && !prg_json_is_string(node))
         return wrong_type(n, below(n, pointer, name), node, "a text");
     size_t length = node ? prg_json_text_length(node) : 0;
+    if (node && strlen(prg_json_text(node)) != length) // a path would end there, or a URL be none
+        return prg_fail(n->err, PRG_INVALID, "%s: holds a NUL character", below(n, pointer, name));
     if (length || presence == TEXT_ALWAYS)
         prg_json_add(n->arena, to, name, prg_json_stringn(n->arena, node ? prg_json_text(node) : "", length));
     return PRG_OK;

@@ -33,6 +33,8 @@ static int read_word(const cJSON *content, const char *field, const char **ret, 
     if (!prg_json_is_string(node))
         return prg_fail(err, PRG_INVALID, "/%s: must be a text, not %s", field, prg_json_type_name(node));
     *ret = prg_json_text(node);
+    if (strlen(*ret) != prg_json_text_length(node))
+        return prg_fail(err, PRG_INVALID, "/%s: holds a NUL character", field);
     return PRG_OK;
 }
 
