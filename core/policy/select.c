@@ -35,6 +35,7 @@ struct choosing {
     size_t count;
     size_t *order, *spare; // indices of the accepted ones, best first; room for the merge
     size_t accepted;
+    bool keeps_fronts;  // the candidates' trees are told apart by their identities
     struct kind *kinds; // by `alike`, or NULL
     size_t kind_count;
     bool has_looked;    // at more than the question says (answers.h)
@@ -107,7 +108,11 @@ static void order_scope(struct prg_candidate **candidates, size_t count, struct 
             spare[last++] = candidates[i];
     }
     memcpy(candidates + first, spare, last * sizeof(struct prg_candidate *));
-    qsort(candidates, first, sizeof(struct prg_candidate *), compare_ranked);
+    for (size_t i = 1; i < first; i++)
+        if (compare_ranked(&candidates[i - 1], &candidates[i]) > 0) { // seldom: most have the same one
+            qsort(candidates, first, sizeof(struct prg_candidate *), compare_ranked);
+            return;
+        }
 }
 
 // Puts all of `candidates` in their default order. Ranks, which the one who listed them made once, spare a thousand
@@ -192,12 +197,43 @@ static const cJSON *tree_of(struct choosing *c, size_t index)
     return c->views[index];
 }
 
+// A candidate is what its runtime's tree and the match say.
+static void add_front_key(struct prg_strbuf *out, const struct prg_candidate *candidate)
+{
+    struct {
+        uint32_t identity, flags;
+        int64_t priority;
+    } key = {.identity = candidate->identity};
+    key.flags = (uint32_t)(candidate->is_cluster | candidate->match.present << 1 | candidate->match.auto_select << 2 |
+                           candidate->match.has_priority << 3 | (candidate->match.version != NULL) << 4);
+    key.priority = candidate->match.has_priority ? candidate->match.priority : 0;
+    prg_strbuf_add(out, &key, sizeof(key));
+    if (!candidate->match.present)
+        return;
+    prg_strbuf_puts(out, candidate->match.name ? candidate->match.name : "");
+    prg_strbuf_putc(out, '\0');
+    prg_strbuf_puts(out, candidate->match.version ? candidate->match.version : "");
+}
+
+static void push_front(lua_State *L, const struct prg_candidate *candidate)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    prg_strbuf_clear(&vm->scratch);
+    add_front_key(&vm->scratch, candidate);
+    if (prg_view_push_front(L, vm->scratch.text, vm->scratch.length))
+        return;
+    prg_view_make_front(L, vm->scratch.text, vm->scratch.length, candidate_tree(&vm->fronts.arena, candidate));
+}
+
 static void push_candidate(lua_State *L, struct choosing *c, size_t index)
 {
     if (lua_rawgeti(L, SLOT_VIEWS, (lua_Integer)index + 1) != LUA_TNIL)
         return;
     lua_pop(L, 1);
-    prg_view_push(L, tree_of(c, index));
+    if (c->keeps_fronts && c->candidates[index]->identity)
+        push_front(L, c->candidates[index]);
+    else
+        prg_view_push(L, tree_of(c, index));
     lua_pushvalue(L, -1);
     lua_rawseti(L, SLOT_VIEWS, (lua_Integer)index + 1);
 }
@@ -439,6 +475,7 @@ static void prepare(struct choosing *c, const struct prg_runtime_request *reques
     struct prg_arena *arena = c->set->context->arena;
     size_t room = c->count ? c->count : 1;
     c->request = request_tree(arena, request);
+    c->keeps_fronts = request->candidates != 0;
     c->candidates = prg_arena_array(arena, struct prg_candidate *, room);
     c->views = prg_arena_array(arena, cJSON *, room);
     c->order = prg_arena_array(arena, size_t, room);

@@ -17,9 +17,14 @@ struct view {
     size_t at_index;                    // … and its index from 1; 0: none yet
     size_t count;                       // lists: items, SIZE_MAX: not counted yet
     bool is_watched;                    // a look at it is noted
+    uint32_t front;                     // number of the front that it is or belongs to; 0: of none
     const struct prg_view_watch *watch; // a look at it is noted, but for one at a plain member; or NULL
 };
 
+enum {
+    FRONT_MEMBERS = 64,  // of an object that gets a table; more are looked for, and charged
+    FRONT_BYTES = 16384, // what a front may take while it is made
+};
 enum { EAGER_INNER = 3 }; // members up to which an object inside an eager one is eager too
 
 static const char view_key;   // in metatables of views: true
@@ -38,6 +43,7 @@ static void push_userdata(lua_State *L, const cJSON *node, int meta)
     view->count = SIZE_MAX;
     view->is_watched = false;
     view->watch = NULL;
+    view->front = 0;
     lua_rawgeti(L, LUA_REGISTRYINDEX, meta);
     lua_setmetatable(L, -2);
 }
@@ -123,10 +129,22 @@ bool prg_view_is_null(lua_State *L, int index)
     return lua_type(L, index) == LUA_TLIGHTUSERDATA && lua_touserdata(L, index) == (void *)&null_value;
 }
 
+// When the view was given away.
+static uint64_t generation_of(const struct prg_vm *vm, const struct view *view)
+{
+    const struct prg_vm_fronts *fronts = &vm->fronts;
+    if (!view->front)
+        return view->generation;
+    return view->front > fronts->gone && view->front - fronts->gone <= fronts->count
+               ? fronts->given[view->front - fronts->gone - 1]
+               : 0;
+}
+
 static struct view *check_live(lua_State *L, int index)
 {
     struct view *view = lua_touserdata(L, index);
-    if (view->generation != prg_vm_of(L)->generation)
+    const struct prg_vm *vm = prg_vm_of(L);
+    if (generation_of(vm, view) != vm->generation)
         prg_vm_raise(L, 1, "this view has expired: nothing may be kept from an earlier call");
     return view;
 }
@@ -494,6 +512,84 @@ void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_vi
 {
     push_userdata(L, object, prg_vm_of(L)->ref.object_meta);
     ((struct view *)lua_touserdata(L, -1))->watch = watch;
+}
+
+// ---- fronts ----
+
+// Pushes the view of a front's object. depth: levels below it whose objects get tables as well.
+static void push_in_front(lua_State *L, uint32_t number, const cJSON *object, int depth)
+{
+    const cJSON *item;
+    luaL_checkstack(L, 8, "view");
+    push_userdata(L, object, prg_vm_of(L)->ref.object_meta);
+    ((struct view *)lua_touserdata(L, -1))->front = number;
+    lua_createtable(L, 0, 9);
+    fill_meta(L, object_functions + 1, "object", "table", &view_key);
+    lua_createtable(L, 0, (int)prg_json_count(object));
+    prg_json_each (item, object) {
+        lua_pushstring(L, item->string);
+        if (prg_json_is_object(item) && depth > 0 && prg_json_count(item) <= FRONT_MEMBERS) {
+            push_in_front(L, number, item, depth - 1);
+        } else {
+            prg_view_push(L, item);
+            if (lua_type(L, -1) == LUA_TUSERDATA)
+                ((struct view *)lua_touserdata(L, -1))->front = number;
+        }
+        lua_rawset(L, -3);
+    }
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+static void push_front_table(lua_State *L, struct prg_vm_fronts *fronts)
+{
+    if (!fronts->table) {
+        lua_newtable(L);
+        fronts->table = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, fronts->table);
+}
+
+static void give_front(struct prg_vm *vm, size_t index)
+{
+    vm->fronts.given[index] = vm->generation;
+}
+
+bool prg_view_push_front(lua_State *L, const char *key, size_t length)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    size_t place = (size_t)(uintptr_t)prg_map_getn(&vm->fronts.by_key, key, length);
+    if (!place)
+        return false;
+    push_front_table(L, &vm->fronts);
+    lua_rawgeti(L, -1, (lua_Integer)place);
+    lua_remove(L, -2);
+    give_front(vm, place - 1);
+    return true;
+}
+
+void prg_view_make_front(lua_State *L, const char *key, size_t length, const cJSON *object)
+{
+    struct prg_vm *vm = prg_vm_of(L);
+    struct prg_vm_fronts *fronts = &vm->fronts;
+    size_t index = fronts->count, before;
+    luaL_checkstack(L, 8, "view");
+    fronts->reserved = FRONT_BYTES; // whatever raises below has made nothing
+    push_front_table(L, fronts);
+    before = vm->used_bytes;
+    push_in_front(L, (uint32_t)(fronts->gone + index + 1), object, 1);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, (lua_Integer)index + 1);
+    lua_remove(L, -2);
+    fronts->bytes += vm->used_bytes > before ? vm->used_bytes - before : FRONT_BYTES; // garbage may have gone meanwhile
+    fronts->reserved = 0;
+    if (index == fronts->cap) {
+        fronts->cap = fronts->cap ? fronts->cap * 2 : 64;
+        fronts->given = prg_xrealloc(fronts->given, fronts->cap * sizeof(*fronts->given));
+    }
+    fronts->count++;
+    prg_map_putn(&fronts->by_key, key, length, (void *)(uintptr_t)(index + 1)); // NOLINT(performance-no-int-to-ptr)
+    give_front(vm, index);
 }
 
 static void make_meta(lua_State *L, const luaL_Reg *functions, const char *name, const char *type, const void *key,

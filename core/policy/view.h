@@ -30,7 +30,19 @@ struct prg_view_watch {
     const struct prg_view_watch *inner;
 };
 void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_view_watch *watch); // watch is borrowed
-void prg_view_push_null(lua_State *L);                                                            // perigee.null
+// ---- fronts ----
+// Views that are kept in the state from call to call, so that reading them costs no call into C: their members, and
+// those of the objects among them, are Lua values already. To a policy a front is a view like others: it is read-only,
+// and expires with the call that it was given to. key: what it is of, bytes that mean the same object in the same state
+// whenever they come again. What is kept does not count against the policy's memory, and is dropped when it is too
+// much.
+
+// Pushes the front; false: there is none, and nothing is pushed.
+bool prg_view_push_front(lua_State *L, const char *key, size_t length);
+// Makes it, and pushes it. object: in vm->fronts.arena, may refer to trees that live as long as the key means anything.
+void prg_view_make_front(lua_State *L, const char *key, size_t length, const cJSON *object);
+
+void prg_view_push_null(lua_State *L); // perigee.null
 
 bool prg_view_is(lua_State *L, int index); // a view of an object or list
 bool prg_view_is_null(lua_State *L, int index);

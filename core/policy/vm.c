@@ -17,7 +17,8 @@ enum {
     CLOCK_STEPS = 10000, // steps between two looks at the clock: well under a millisecond of work
     DEPTH_LEVELS = 2000, // calls on the stack from which an exhausted memory is told as a recursion
     BIG_BLOCK = 4096,    // allocations from this size on are charged by their size
-    SHOWN_LEVELS = 50,   // levels searched for the place of an error
+    MOST_FRONT_BYTES = 8 << 20,
+    SHOWN_LEVELS = 50, // levels searched for the place of an error
 };
 
 struct prg_policy_limits prg_policy_limits_complete(const struct prg_policy_limits *limits)
@@ -213,7 +214,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
     if (new_size > old_size) {
         if (is_refused_in_test(vm))
             return NULL;
-        size_t grown = vm->used_bytes + (new_size - old_size);
+        size_t kept = vm->fronts.bytes + vm->fronts.reserved, used = vm->used_bytes + (new_size - old_size);
+        size_t grown = used > kept ? used - kept : 0; // of the policy itself
         if (new_size > vm->limits.max_block_bytes || grown > vm->limits.max_memory_bytes)
             return refuse(vm, new_size);
         if (vm->refused_bytes && new_size == vm->refused_bytes) {
@@ -346,6 +348,7 @@ static void begin_call(struct prg_vm *vm)
     vm->at_top_level = false;
     vm->steps = 0;
     vm->clock_steps = CLOCK_STEPS;
+    vm->fronts.reserved = 0;
     vm->deadline_ns = prg_clock_monotonic_ns() + (int64_t)vm->limits.max_wall_ms * 1000000;
     vm->trip = PRG_TRIP_NONE;
     vm->is_interrupted = 0;
@@ -361,12 +364,34 @@ static void begin_call(struct prg_vm *vm)
     lua_sethook(vm->L, on_count, vm->coverage ? LUA_MASKCOUNT | LUA_MASKLINE : LUA_MASKCOUNT, (int)interval);
 }
 
+static size_t most_front_bytes(const struct prg_vm *vm)
+{
+    size_t share = vm->limits.max_memory_bytes / 4;
+    return share < MOST_FRONT_BYTES ? share : MOST_FRONT_BYTES;
+}
+
+// Between two calls, when nobody has one. Their numbers do not come again, so one that was held back is of no use.
+static void drop_fronts(struct prg_vm *vm)
+{
+    struct prg_vm_fronts *fronts = &vm->fronts;
+    luaL_unref(vm->L, LUA_REGISTRYINDEX, fronts->table);
+    fronts->table = 0;
+    fronts->gone += (uint32_t)fronts->count;
+    fronts->count = 0;
+    prg_map_clear(&fronts->by_key);
+    lua_gc(vm->L, LUA_GCCOLLECT);
+    prg_arena_reset(&fronts->arena);
+    fronts->bytes = 0;
+}
+
 int prg_vm_call(struct prg_vm *vm, lua_CFunction body, void *arg, struct prg_error *err)
 {
     lua_State *L = vm->L;
     if (vm->is_running)
         return prg_fail(err, PRG_POLICY, "a policy was asked while it is still deciding");
     int base = lua_gettop(L);
+    if (vm->fronts.bytes + vm->fronts.arena.used_bytes > most_front_bytes(vm))
+        drop_fronts(vm);
     begin_call(vm);
     lua_pushcfunction(L, on_error); // light pushes only: nothing out here may allocate or raise
     lua_pushcfunction(L, body);
@@ -410,6 +435,8 @@ struct prg_vm *prg_vm_new(const struct prg_policy_limits *limits, struct prg_err
     vm->generation = 1;
     prg_strbuf_init(&vm->printed);
     prg_strbuf_init(&vm->scratch);
+    prg_map_init(&vm->fronts.by_key);
+    prg_arena_init(&vm->fronts.arena);
     vm->L = lua_newstate(allocate, vm);
     if (!vm->L) {
         prg_fail(err, PRG_LIMIT, "memoryBytes %zu leaves no room for a Lua state", vm->limits.max_memory_bytes);
@@ -434,5 +461,8 @@ void prg_vm_free(struct prg_vm *vm)
         lua_close(vm->L);
     prg_strbuf_release(&vm->printed);
     prg_strbuf_release(&vm->scratch);
+    prg_map_release(&vm->fronts.by_key);
+    prg_arena_release(&vm->fronts.arena);
+    free(vm->fronts.given);
     free(vm);
 }

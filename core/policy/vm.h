@@ -9,6 +9,7 @@
 #include <lua.h>
 #include <signal.h>
 
+#include "base/map.h"
 #include "policy/policy.h"
 
 enum prg_trip {
@@ -37,6 +38,19 @@ struct prg_vm_refs {
     int chunk; // the file's main function
 };
 
+// Fronts: views that are kept from call to call, with their members as Lua values, of objects that do not change
+// (view.c). Their memory is not the policy's.
+struct prg_vm_fronts {
+    struct prg_map by_key; // key bytes -> index + 1
+    uint64_t *given;       // by index: the generation that it was given to last
+    size_t count, cap;
+    uint32_t gone;          // so many were there before; a front's number is gone + index + 1
+    int table;              // registry: by index; 0: none yet
+    struct prg_arena arena; // their trees
+    size_t bytes;           // of Lua
+    size_t reserved;        // for the one that is being made
+};
+
 struct prg_vm {
     lua_State *L;
     struct prg_policy_limits limits; // complete: no zeros
@@ -60,6 +74,8 @@ struct prg_vm {
     struct prg_strbuf scratch;            // for texts on their way into Lua, so that a raise loses nothing
     struct prg_coverage *coverage;        // lines that run are counted there; NULL: not counted
     int function_line;                    // of the function asked, for errors about its answer; 0: none
+
+    struct prg_vm_fronts fronts;
 
     // Memory.
     size_t used_bytes, peak_bytes;

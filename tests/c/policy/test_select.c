@@ -664,6 +664,131 @@ static void ranks_give_the_order_that_comparing_gives(void **state)
     remove_folder(folder);
 }
 
+// ---- fronts: views that are kept ----
+
+// Everything that a policy can do with a candidate, as one text.
+static const char look_at_all[] =
+    "local M = { api = 'runtime_selection/v1' }\n"
+    "local out\n"
+    "local function say(...) for _, v in ipairs({ ... }) do out[#out + 1] = tostring(v):gsub('\\0', 'NUL') end end\n"
+    "local function try(f, ...) say(select(2, pcall(f, ...))) end\n"
+    "local function look(v, depth)\n"
+    "  say(type(v), v)\n"
+    "  if type(v) ~= 'table' then return end\n"
+    "  say(#v, next(v), v.nothing, v[1], v[0], v[true])\n"
+    "  for k, w in pairs(v) do say(k) if depth < 4 then look(w, depth + 1) say(w == v[k], v[k]) end end\n"
+    "  for i, w in ipairs(v) do say(i, w) end\n"
+    "  say(v == v, v == perigee.copy(v), perigee.kind(v), perigee.json.encode(v))\n"
+    "  try(function() v.name = 'changed' end)\n"
+    "  try(function() v.new = 1 end)\n"
+    "  try(function() v[1] = 1 end)\n"
+    "  try(table.insert, v, 1) try(table.remove, v) try(table.sort, v) try(setmetatable, v, {})\n"
+    "  try(function() return v + 1 end) try(function() return v() end)\n"
+    "  try(function() return v .. '' end) try(function() return v < v end) try(function() return -v end)\n"
+    "  try(next, v, 'no such key')\n"
+    "  say(v.__index, v.__name, v.__pairs, v.__newindex)\n"
+    "end\n"
+    "function M.accept(c) out = {} look(c, 0) look(c.spec, 1) look(c.match, 1) look(c.object, 1)\n"
+    "  return c.name ~= 'refused', table.concat(out, '|') end\n"
+    "function M.before(a, b) out = {} look(a, 2) look(b, 2) return a.name < b.name end\n"
+    "return M\n";
+
+static struct prg_candidate *odd_candidates(struct prg_arena *arena, bool is_kept)
+{
+    static const char *const specs[] = {
+        "{}",
+        "{'a': 1.5, 'b': 1e400, 'c': [], 'd': {}, 'e': null, 'f': 'x\\u0000y', '__index': {'g': 1}, '__newindex': 'h'}",
+        "{'list': [1, [2, {'deep': [null]}], {'o': true}], 'number': 9007199254740993, 'name': 'inner'}",
+    };
+    struct prg_candidate *candidates = prg_arena_array(arena, struct prg_candidate, 6);
+    for (size_t i = 0; i < 6; i++) {
+        struct prg_candidate *c = &candidates[i];
+        cJSON *object = prg_json_object(arena), *spec = json_of(arena, specs[i % 3]);
+        if (i != 3)
+            prg_json_set(arena, object, "spec", spec);
+        if (i == 2) // more members than a front has
+            for (int k = 0; k < 100; k++)
+                prg_json_set_int(arena, spec, prg_arena_printf(arena, "member%d", k), k);
+        *c = (struct prg_candidate){.name = i == 4 ? "refused" : prg_arena_printf(arena, "r%zu", i),
+                                    .is_cluster = i & 1,
+                                    .object = object,
+                                    .created = "",
+                                    .protocol = 5,
+                                    .identity = is_kept ? prg_json_identity(object) : 0};
+        c->match.present = i > 2;
+        c->match.name = i > 2 ? "sklearn" : NULL;
+        c->match.version = i > 4 ? "1" : NULL;
+        c->match.has_priority = i == 5;
+        c->match.priority = i == 5 ? -3 : 0;
+    }
+    return candidates;
+}
+
+static void a_kept_view_is_like_any_other(void **state)
+{
+    struct prg_arena *arena = *state;
+    char *folder = policy_folder(arena, "runtime_selection.lua", look_at_all, NULL);
+    struct prg_policy_set *set = load_set(folder), *fresh = load_set(folder);
+    struct prg_candidate *kept = odd_candidates(arena, true), *plain = odd_candidates(arena, false);
+    struct prg_runtime_request request = default_request(arena);
+    struct choice other = choose(arena, fresh, &request, plain, 6);
+    for (int i = 0; i < 4; i++) {
+        struct prg_candidate *again = prg_arena_array(arena, struct prg_candidate, 6);
+        memcpy(again, kept, 6 * sizeof(*again));
+        again[5].match.priority = i < 2 ? -3 : -3 - i;
+        request.candidates = (uint64_t)i + 1; // not asked before
+        struct choice one = choose(arena, set, &request, again, 6);
+        assert_ok(one.rc, &one.err);
+        if (i < 2)
+            assert_same_answers(arena, &one, again, &other, plain, 6);
+    }
+    assert_int_equal(set->files[PRG_POLICY_RUNTIME_SELECTION][PRG_LAYER_SET]->vm->fronts.count, 8); // two more matches
+    prg_policy_set_unref(set);
+    prg_policy_set_unref(fresh);
+    remove_folder(folder);
+}
+
+static void a_kept_view_does_not_outlive_its_call(void **state)
+{
+    struct prg_arena *arena = *state;
+    char *folder = policy_folder(arena, "runtime_selection.lua", look_at_all, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_vm *vm = set->files[PRG_POLICY_RUNTIME_SELECTION][PRG_LAYER_SET]->vm;
+    struct prg_candidate *kept = odd_candidates(arena, true);
+    struct prg_runtime_request request = default_request(arena);
+    request.candidates = 1;
+    struct choice choice = choose(arena, set, &request, kept, 6);
+    assert_ok(choice.rc, &choice.err);
+    assert_int_equal(vm->fronts.count, 6);
+    for (size_t i = 0; i < vm->fronts.count; i++) // whoever had held one back would find it expired
+        assert_true(vm->fronts.given[i] < vm->generation);
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
+// Runtimes that come and go fill no memory, and what is kept of them is not the policy's.
+static void kept_views_take_no_more_than_their_room(void **state)
+{
+    struct prg_arena *arena = *state;
+    char *folder = policy_folder(arena, "policies.yaml", "limits: {memoryBytes: 1000000}\n", NULL);
+    struct prg_policy_set *set = load_set(folder);
+    struct prg_vm *vm = prg_set_find(set, PRG_POLICY_RUNTIME_SELECTION, 0, 0, NULL)->vm;
+    struct prg_runtime_request request = default_request(arena);
+    bool was_dropped = false;
+    for (uint64_t i = 1; i <= 400; i++) {
+        size_t before = vm->fronts.count;
+        request.candidates = i;
+        struct choice choice = choose(arena, set, &request, odd_candidates(arena, true), 6);
+        assert_ok(choice.rc, &choice.err);
+        was_dropped = was_dropped || vm->fronts.count < before;
+        assert_in_range(vm->fronts.bytes + vm->fronts.arena.used_bytes, 1, 400000);
+        assert_in_range(vm->used_bytes, 1, 1400000);
+    }
+    assert_true(was_dropped);
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
 static void many_candidates_are_sorted_with_few_questions(void **state)
 {
     enum { COUNT = 1000 };
@@ -702,6 +827,9 @@ int main(void)
         cmocka_unit_test(other_rules_are_asked_about_each_candidate),
         cmocka_unit_test(answers_for_all_cost_the_steps_of_each),
         cmocka_unit_test(ranks_give_the_order_that_comparing_gives),
+        cmocka_unit_test(a_kept_view_is_like_any_other),
+        cmocka_unit_test(a_kept_view_does_not_outlive_its_call),
+        cmocka_unit_test(kept_views_take_no_more_than_their_room),
         cmocka_unit_test(no_candidates_or_none_accepted_choose_nothing),
         cmocka_unit_test(an_overlay_answers_for_the_functions_it_has),
         cmocka_unit_test(candidates_that_before_holds_equal_stay_in_the_default_order),
