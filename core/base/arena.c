@@ -26,14 +26,6 @@
 #define LARGEST_CHUNK ((size_t)1024 * 1024)
 #define LARGEST_SHARED (LARGEST_CHUNK / 4)
 
-struct prg_arena_chunk {
-    struct prg_arena_chunk *next;
-    size_t size; // of data
-    char *low;   // first free byte above the structs
-    char *high;  // first byte of the texts
-    _Alignas(ALIGNMENT) char data[];
-};
-
 static struct prg_arena_chunk *chunk_new(size_t size)
 {
     prg_require(size < SIZE_MAX - sizeof(struct prg_arena_chunk));
@@ -158,7 +150,7 @@ static char *take_high(struct prg_arena *arena, size_t size)
     return chunk->high;
 }
 
-void *prg_arena_alloc(struct prg_arena *arena, size_t size)
+void *prg_arena_take(struct prg_arena *arena, size_t size)
 {
     return take_low(arena, size);
 }

@@ -7,7 +7,14 @@
 #pragma once
 #include "base/base.h"
 
-struct prg_arena_chunk;
+// Private, but for prg_arena_alloc.
+struct prg_arena_chunk {
+    struct prg_arena_chunk *next;
+    size_t size; // of data
+    char *low;   // first free byte above the structs
+    char *high;  // first byte of the texts
+    _Alignas(16) char data[];
+};
 
 struct prg_arena {
     struct prg_arena_chunk *chunk; // newest first; private
@@ -20,7 +27,22 @@ void prg_arena_reset(struct prg_arena *arena);   // forgets all, keeps one chunk
 // What was allocated from other lives as long as arena from now on; other is empty, as after init.
 void prg_arena_adopt(struct prg_arena *arena, struct prg_arena *other);
 
-void *prg_arena_alloc(struct prg_arena *arena, size_t size);  // uninitialised
+void *prg_arena_take(struct prg_arena *arena, size_t size); // what prg_arena_alloc does when it needs a chunk
+// Uninitialised. Inline: making a node of a tree is little more than this.
+static inline void *prg_arena_alloc(struct prg_arena *arena, size_t size)
+{
+#if !defined(__SANITIZE_ADDRESS__) // blocks are marked there
+    struct prg_arena_chunk *chunk = arena->chunk;
+    size_t padded = (size + 15) & ~(size_t)15;
+    if (size && chunk && padded >= size && padded <= (size_t)(chunk->high - chunk->low)) {
+        void *block = chunk->low;
+        chunk->low += padded;
+        arena->used_bytes += size;
+        return block;
+    }
+#endif
+    return prg_arena_take(arena, size);
+}
 void *prg_arena_zalloc(struct prg_arena *arena, size_t size); // zeroed
 char *prg_arena_strdup(struct prg_arena *arena, const char *text);
 char *prg_arena_strndup(struct prg_arena *arena, const char *text, size_t length); // adds the terminator

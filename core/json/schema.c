@@ -17,18 +17,14 @@
 struct prg_schema_index {
     uint8_t begin[LETTERS + 1]; // the first field of each letter; where the next letter's begin it ends
     uint8_t printed_count;
-    uint8_t printed[]; // places of the fields that are printed always
+    const uint8_t *printed; // places of the fields that are printed always
+    char second[];          // the second byte of each field
 };
-
-static bool is_printed(const struct prg_schema_field *field)
-{
-    return (field->flags & PRG_FIELD_REQUIRED) ||
-           (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
-}
 
 static struct prg_schema_index *make_index(const struct prg_schema *schema)
 {
-    struct prg_schema_index *index = prg_xcalloc(1, sizeof(*index) + schema->count);
+    struct prg_schema_index *index = prg_xcalloc(1, sizeof(*index) + 2 * schema->count);
+    uint8_t *printed = (uint8_t *)index->second + schema->count;
     size_t i = 0;
     prg_require(schema->count <= UINT8_MAX);
     for (int letter = 0; letter <= LETTERS; letter++) {
@@ -36,25 +32,30 @@ static struct prg_schema_index *make_index(const struct prg_schema *schema)
             i++;
         index->begin[letter] = (uint8_t)i;
     }
-    for (i = 0; i < schema->count; i++)
-        if (is_printed(&schema->fields[i]))
-            index->printed[index->printed_count++] = (uint8_t)i;
+    index->printed = printed;
+    for (i = 0; i < schema->count; i++) {
+        index->second[i] = schema->fields[i].name[0] ? schema->fields[i].name[1] : '\0';
+        if (prg_schema_is_printed(&schema->fields[i]))
+            printed[index->printed_count++] = (uint8_t)i;
+    }
     return index;
 }
 
 // Several threads may come here at once: the first one's index stays, for as long as the process runs.
-static const struct prg_schema_index *index_of(const struct prg_schema *schema)
+static const struct prg_schema_index *new_index(const struct prg_schema *schema)
 {
-    if (!schema->index)
-        return NULL;
-    struct prg_schema_index *index = atomic_load_explicit(schema->index, memory_order_acquire);
-    if (index)
-        return index;
-    struct prg_schema_index *made = make_index(schema);
+    struct prg_schema_index *index = NULL, *made = make_index(schema);
     if (atomic_compare_exchange_strong(schema->index, &index, made))
         return made;
     free(made);
     return index;
+}
+
+static inline const struct prg_schema_index *index_of(const struct prg_schema *schema)
+{
+    const struct prg_schema_index *index =
+        schema->index ? atomic_load_explicit(schema->index, memory_order_acquire) : NULL;
+    return index || !schema->index ? index : new_index(schema);
 }
 
 static const struct prg_schema_field *search(const struct prg_schema *schema, const char *name)
@@ -79,11 +80,9 @@ static const struct prg_schema_field *find_own(const struct prg_schema *schema, 
     const struct prg_schema_index *index = letter < LETTERS ? index_of(schema) : NULL;
     if (!index)
         return search(schema, name);
-    for (size_t i = index->begin[letter]; i < index->begin[letter + 1]; i++) {
-        const char *other = schema->fields[i].name;
-        if (name[1] == other[1] && strcmp(name, other) == 0)
+    for (size_t i = index->begin[letter], end = index->begin[letter + 1]; i < end; i++)
+        if (name[1] == index->second[i] && strcmp(name, schema->fields[i].name) == 0)
             return &schema->fields[i];
-    }
     return NULL;
 }
 
@@ -104,10 +103,24 @@ const struct prg_schema_field *prg_schema_next_printed(const struct prg_schema *
         return *at < index->printed_count ? &schema->fields[index->printed[(*at)++]] : NULL;
     while (*at < schema->count) {
         const struct prg_schema_field *field = &schema->fields[(*at)++];
-        if (is_printed(field))
+        if (prg_schema_is_printed(field))
             return field;
     }
     return NULL;
+}
+
+size_t prg_schema_printed_count(const struct prg_schema *schema)
+{
+    size_t count = 0;
+    for (; schema; schema = schema->inlined) {
+        const struct prg_schema_index *index = index_of(schema);
+        if (index)
+            count += index->printed_count;
+        else
+            for (size_t at = 0; prg_schema_next_printed(schema, &at);)
+                count++;
+    }
+    return count;
 }
 
 // How far a typing mistake may lie from the name that was meant: about one slip in three letters.

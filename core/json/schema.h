@@ -52,6 +52,12 @@ const struct prg_schema_field *prg_schema_find(const struct prg_schema *schema, 
 // The fields that Go prints whether or not anybody set them: required ones, and quantities that are no pointers. In
 // order of their names, those of schema->inlined not among them. *at begins at 0; NULL at the end.
 const struct prg_schema_field *prg_schema_next_printed(const struct prg_schema *schema, size_t *at);
+static inline bool prg_schema_is_printed(const struct prg_schema_field *field)
+{
+    return (field->flags & PRG_FIELD_REQUIRED) ||
+           (field->kind == PRG_KIND_QUANTITY && !(field->flags & PRG_FIELD_KEEP_ZERO));
+}
+size_t prg_schema_printed_count(const struct prg_schema *schema); // of these, with those of schema->inlined
 const struct prg_schema_field *prg_schema_nearest(const struct prg_schema *schema,
                                                   const char *name); // for "did you mean", or NULL
 

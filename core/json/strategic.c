@@ -447,6 +447,10 @@ static int read_special(struct list *list, const cJSON *patch, struct prg_key_ta
     prg_json_each (item, patch) {
         struct prg_step at = {list->at, NULL, index};
         const cJSON *key;
+        if (!prg_json_get(item, PRG_DIRECTIVE)) {
+            index++;
+            continue;
+        }
         if (has_patch_directive(item, "delete")) {
             int rc = prg_mergelist_key(list->m->err, list->at, list->merge_key, item, index, &key);
             if (rc != PRG_OK)
@@ -454,7 +458,7 @@ static int read_special(struct list *list, const cJSON *patch, struct prg_key_ta
             prg_key_table_add(deletions, key, index);
         } else if (has_patch_directive(item, "replace")) {
             *ret_replaces = true;
-        } else if (prg_json_get(item, PRG_DIRECTIVE)) {
+        } else {
             return prg_mergelist_fail(list->m->err, &at,
                                       "unknown " PRG_DIRECTIVE " directive; a list entry knows replace and delete");
         }
@@ -471,8 +475,8 @@ static int keep_entries(struct list *list, const cJSON *original, const cJSON *p
     const cJSON *item;
     prg_json_each (item, replaces ? patch : original) {
         bool is_special = replaces && prg_json_get(item, PRG_DIRECTIVE);
-        const cJSON *key = prg_json_get(item, list->merge_key);
-        if (!is_special && !replaces && key && deletions->count && prg_key_table_find(deletions, key) != PRG_NO_PLACE) {
+        const cJSON *key = deletions->count && !replaces ? prg_json_get(item, list->merge_key) : NULL;
+        if (key && prg_key_table_find(deletions, key) != PRG_NO_PLACE) {
             list->deleted++;
         } else if (!is_special) {
             int rc = list_push(list, (struct value){item, false}, index);

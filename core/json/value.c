@@ -2,7 +2,7 @@
 // value.c: making, changing, reading and comparing JSON trees.
 //
 // A list of children is kept as cJSON keeps it: forward links end in NULL, the first child's prev is the last child, so
-// that appending takes one step.
+// that appending takes one step (prg_json_link).
 #include "json/value.h"
 
 #include <float.h>
@@ -132,37 +132,11 @@ cJSON *prg_json_null(struct prg_arena *arena)
     return make(arena, cJSON_NULL);
 }
 
-static void link_last(cJSON *parent, cJSON *value)
-{
-    value->next = NULL;
-    if (!parent->child) {
-        parent->child = value;
-        value->prev = value;
-        return;
-    }
-    cJSON *last = parent->child->prev;
-    last->next = value;
-    value->prev = last;
-    parent->child->prev = value;
-}
-
-// node without its place among others, its children and its identity; texts are shared.
-static cJSON *copy_head(struct prg_arena *arena, const cJSON *node)
-{
-    cJSON *copy = prg_arena_alloc(arena, sizeof(*copy));
-    *copy = *node;
-    copy->next = copy->prev = copy->child = NULL;
-    copy->string = NULL;
-    if (!prg_json_is_string(node))
-        copy->valueint = 0;
-    return copy;
-}
-
 cJSON *prg_json_copy_empty(struct prg_arena *arena, const cJSON *node)
 {
     if (!node)
         return NULL;
-    cJSON *copy = copy_head(arena, node);
+    cJSON *copy = prg_json_clone_empty(arena, node);
     if (node->valuestring) {
         size_t length = prg_json_is_string(node) ? (size_t)node->valueint : strlen(node->valuestring);
         copy->valuestring = prg_arena_strndup(arena, node->valuestring, length);
@@ -178,7 +152,7 @@ cJSON *prg_json_copy(struct prg_arena *arena, const cJSON *node)
         cJSON *value = prg_json_copy(arena, item);
         if (item->string)
             value->string = prg_arena_strdup(arena, item->string);
-        link_last(copy, value);
+        prg_json_link(copy, value);
     }
     return copy;
 }
@@ -187,26 +161,21 @@ cJSON *prg_json_clone(struct prg_arena *arena, const cJSON *node)
 {
     if (!node)
         return NULL;
-    cJSON *copy = copy_head(arena, node);
+    cJSON *copy = prg_json_clone_empty(arena, node);
     const cJSON *item;
     prg_json_each (item, node) {
         cJSON *value = prg_json_clone(arena, item);
         value->string = item->string;
-        link_last(copy, value);
+        prg_json_link(copy, value);
     }
     return copy;
-}
-
-cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *node)
-{
-    return node ? copy_head(arena, node) : NULL;
 }
 
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node)
 {
     if (!node)
         return prg_json_null(arena);
-    cJSON *head = copy_head(arena, node);
+    cJSON *head = prg_json_clone_empty(arena, node);
     head->child = node->child;
     return head;
 }
@@ -237,14 +206,7 @@ void prg_json_add(struct prg_arena *arena, cJSON *object, const char *key, cJSON
 {
     prg_require(prg_json_is_object(object));
     value->string = prg_arena_strdup(arena, key);
-    link_last(object, value);
-}
-
-void prg_json_add_shared(cJSON *object, const char *key, cJSON *value)
-{
-    prg_require(prg_json_is_object(object));
-    value->string = (char *)key; // never written to
-    link_last(object, value);
+    prg_json_link(object, value);
 }
 
 void prg_json_set_string(struct prg_arena *arena, cJSON *object, const char *key, const char *text)
@@ -267,7 +229,7 @@ void prg_json_append(cJSON *array, cJSON *value)
 {
     prg_require(prg_json_is_array(array));
     value->string = NULL;
-    link_last(array, value);
+    prg_json_link(array, value);
 }
 
 void prg_json_insert(cJSON *array, size_t index, cJSON *value)
@@ -380,8 +342,15 @@ cJSON *prg_json_get(const cJSON *object, const char *key)
     if (!prg_json_is_object(object))
         return NULL;
     cJSON *member;
+    if (!key[0]) {
+        prg_json_each (member, object)
+            if (!member->string[0])
+                return member;
+        return NULL;
+    }
+    // Two bytes tell most keys apart.
     prg_json_each (member, object)
-        if (member->string[0] == key[0] && strcmp(member->string, key) == 0)
+        if (member->string[0] == key[0] && member->string[1] == key[1] && strcmp(member->string, key) == 0)
             return member;
     return NULL;
 }

@@ -39,7 +39,7 @@ cJSON *prg_json_copy_empty(struct prg_arena *arena,
 // A deep copy that shares the texts and keys of node, which nobody ever writes to: for trees of one arena, or where
 // node lives longer than the copy.
 cJSON *prg_json_clone(struct prg_arena *arena, const cJSON *node);
-cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *container);
+static inline cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *node); // not NULL; see below
 // A second head for a tree that stays where it is, to be a member or item elsewhere; null for NULL. Texts and children
 // are shared: neither side may change the children while the other is in use.
 cJSON *prg_json_reference(struct prg_arena *arena, const cJSON *node);
@@ -55,7 +55,7 @@ void prg_json_set(struct prg_arena *arena, cJSON *object, const char *key, cJSON
 // Appends object[key] = value without looking for key: for callers who know that it is not there yet.
 void prg_json_add(struct prg_arena *arena, cJSON *object, const char *key, cJSON *value);
 // The same, with a key that is shared: a literal, or a text that lives as long as object.
-void prg_json_add_shared(cJSON *object, const char *key, cJSON *value);
+static inline void prg_json_add_shared(cJSON *object, const char *key, cJSON *value);
 void prg_json_set_string(struct prg_arena *arena, cJSON *object, const char *key,
                          const char *text); // NULL text: does nothing
 void prg_json_set_int(struct prg_arena *arena, cJSON *object, const char *key, int64_t value);
@@ -125,6 +125,41 @@ double prg_json_as_double(const cJSON *number);               // nearest double
 // Same value: key order free, list order counts, numbers by exact numeric value (1 == 1.0 == 1e0). NULL equals NULL
 // only.
 bool prg_json_equal(const cJSON *a, const cJSON *b);
+
+// ---- what copies of trees mostly consist of, inline ----
+static inline cJSON *prg_json_clone_empty(struct prg_arena *arena, const cJSON *node)
+{
+    cJSON *copy = (cJSON *)prg_arena_alloc(arena, sizeof(*copy));
+    copy->next = copy->prev = copy->child = NULL;
+    copy->type = node->type;
+    copy->valuestring = node->valuestring;
+    copy->valueint = (node->type & 0xff) == cJSON_String ? node->valueint : 0; // of containers it is their identity
+    copy->valuedouble = node->valuedouble;
+    copy->string = NULL;
+    return copy;
+}
+
+// Puts value behind the children of parent. The first child's prev is the last child.
+static inline void prg_json_link(cJSON *parent, cJSON *value)
+{
+    cJSON *first = parent->child;
+    value->next = NULL;
+    if (!first) {
+        parent->child = value;
+        value->prev = value;
+        return;
+    }
+    value->prev = first->prev;
+    first->prev->next = value;
+    first->prev = value;
+}
+
+static inline void prg_json_add_shared(cJSON *object, const char *key, cJSON *value)
+{
+    prg_require(prg_json_is_object(object));
+    value->string = (char *)key; // never written to
+    prg_json_link(object, value);
+}
 
 // ---- where a node comes from ----
 struct prg_json_position {

@@ -411,18 +411,25 @@ static void trim(const char **text, size_t *length)
     }
 }
 
-// True for what nearly all quantities are: one to three digits and a suffix. These are canonical: a number below a
-// thousand moves to no larger suffix, and none of them is beyond the limits.
-static bool is_plainly_canonical(const char *text)
+// A number below a thousand moves to no larger suffix, and none of these is beyond the limits.
+bool prg_quantity_is_plain(const char *text, size_t length)
 {
-    static const char *const plain[] = {"", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"};
-    size_t digits = strspn(text, "0123456789");
+    size_t digits = 0;
+    while (digits < length && is_digit(text[digits]))
+        digits++;
+    const char *suffix = text + digits;
     if (digits < 1 || digits > 3 || text[0] == '0')
         return false;
-    for (size_t i = 0; i < PRG_COUNT(plain); i++)
-        if (strcmp(text + digits, plain[i]) == 0)
-            return true;
-    return false;
+    switch (length - digits) {
+    case 0:
+        return true;
+    case 1:
+        return *suffix && strchr("mkMGT", *suffix);
+    case 2:
+        return *suffix && strchr("KMGT", *suffix) && suffix[1] == 'i';
+    default:
+        return false;
+    }
 }
 
 int prg_quantity_canonical(struct prg_arena *arena, const char *text, const char **ret, struct prg_error *err)
@@ -431,7 +438,7 @@ int prg_quantity_canonical(struct prg_arena *arena, const char *text, const char
     size_t length = strlen(text);
     bool kept;
 
-    if (is_plainly_canonical(text)) {
+    if (prg_quantity_is_plain(text, length)) {
         *ret = prg_arena_strndup(arena, text, length);
         return PRG_OK;
     }

@@ -27,6 +27,8 @@ int prg_quantity_of(const cJSON *node, struct prg_quantity *ret, struct prg_erro
 // around it are dropped. In arena.
 int prg_quantity_canonical(struct prg_arena *arena, const char *text, const char **ret,
                            struct prg_error *err) PRG_MUST_USE;
+// True for what nearly all quantities are, one to three digits and a usual suffix: these are canonical as they are.
+bool prg_quantity_is_plain(const char *text, size_t length);
 // Canonical form of a computed value: no fraction, the largest suffix that loses nothing. Differs from Go 0.36 where
 // that drops a power of ten beyond 10^18 (1000E is 1e21 here and in later versions, not 1).
 char *prg_quantity_print(struct prg_arena *arena, const struct prg_quantity *quantity);

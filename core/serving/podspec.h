@@ -17,8 +17,8 @@ int prg_typed_normal(struct prg_arena *arena, const struct prg_schema *schema, c
 struct prg_typed_form {
     enum prg_origin origin;     // of all nodes that have none yet
     bool shares_texts;          // texts and keys are node's, which must live as long as the result
-    const char *const *only;    // names of the members of node that count, NULL at the end; NULL: all
-    const char *const *without; // names of those that do not count; NULL: none
+    const char *const *only;    // names of the members of node that count, sorted, NULL at the end; NULL: all
+    const char *const *without; // names of those that do not count, likewise; NULL: none
 };
 int prg_typed_make(struct prg_arena *arena, const struct prg_schema *schema, const cJSON *node,
                    const struct prg_typed_form *form, cJSON **ret, struct prg_error *err) PRG_MUST_USE;

@@ -57,7 +57,7 @@ static cJSON *wrong_type(struct walk *w, const struct prg_step *at, enum prg_sch
 
 // ---- nodes of the result ----
 
-static cJSON *tagged(struct walk *w, cJSON *value)
+static inline cJSON *tagged(struct walk *w, cJSON *value)
 {
     if (prg_json_origin(value) == PRG_ORIGIN_NONE)
         prg_json_tag_one(value, w->form->origin);
@@ -65,7 +65,7 @@ static cJSON *tagged(struct walk *w, cJSON *value)
 }
 
 // A scalar, or a container without its children.
-static cJSON *copy_one(struct walk *w, const cJSON *node)
+static inline cJSON *copy_one(struct walk *w, const cJSON *node)
 {
     return tagged(w,
                   w->form->shares_texts ? prg_json_clone_empty(w->arena, node) : prg_json_copy_empty(w->arena, node));
@@ -90,7 +90,8 @@ static cJSON *in_place_of(struct walk *w, const cJSON *node, cJSON *value)
 }
 
 // field NULL: the key is member's own.
-static void add(struct walk *w, cJSON *object, const struct prg_schema_field *field, const cJSON *member, cJSON *value)
+static inline void add(struct walk *w, cJSON *object, const struct prg_schema_field *field, const cJSON *member,
+                       cJSON *value)
 {
     if (field)
         prg_json_add_shared(object, field->name, value);
@@ -130,11 +131,14 @@ static cJSON *zero_value(struct prg_arena *arena, enum prg_schema_kind kind)
 static bool is_zero(enum prg_schema_kind kind, const cJSON *node)
 {
     int64_t number;
+    const char *digits;
     switch (kind) {
     case PRG_KIND_STRING:
         return prg_json_text_length(node) == 0;
     case PRG_KIND_INT:
-        return prg_json_int64(node, &number) && number == 0;
+        digits = prg_json_number_text(node);
+        digits += *digits == '-';
+        return *digits == '0' && prg_json_int64(node, &number) && number == 0; // no number begins with a zero but 0
     case PRG_KIND_NUMBER:
         return prg_json_as_double(node) == 0;
     case PRG_KIND_BOOL:
@@ -159,6 +163,8 @@ static cJSON *normal_quantity(struct walk *w, const struct prg_step *at, const c
     prg_auto_strbuf pointer = PRG_STRBUF_INIT;
     if (!text)
         return wrong_type(w, at, PRG_KIND_QUANTITY, node);
+    if (prg_quantity_is_plain(text, prg_json_text_length(node))) // the usual case
+        return copy_one(w, node);
     bool has_nul = prg_json_is_string(node) && strlen(text) != prg_json_text_length(node);
     if (!has_nul && prg_quantity_canonical(w->arena, text, &canonical, w->err) == PRG_OK) {
         if (prg_json_is_string(node) && strcmp(text, canonical) == 0)
@@ -175,7 +181,12 @@ static cJSON *normal_quantity(struct walk *w, const struct prg_step *at, const c
 
 static cJSON *normal_int(struct walk *w, const struct prg_step *at, enum prg_schema_kind kind, const cJSON *node)
 {
+    const char *digits = prg_json_number_text(node);
     int64_t value;
+    while (digits && *digits >= '0' && *digits <= '9')
+        digits++;
+    if (digits && !*digits && digits - prg_json_number_text(node) <= 18) // the usual case: digits that fit
+        return copy_one(w, node);
     if (!prg_json_int64(node, &value))
         return wrong_type(w, at, kind, node);
     if (strpbrk(prg_json_number_text(node), ".eE"))
@@ -229,8 +240,10 @@ static void add_always(struct walk *w, const struct prg_schema *schema, cJSON *n
 
 static bool is_one_of(const char *name, const char *const *names)
 {
-    for (; *names; names++)
-        if (name[0] == (*names)[0] && strcmp(name, *names) == 0)
+    while (*names && (*names)[0] < name[0])
+        names++;
+    for (; *names && (*names)[0] == name[0]; names++)
+        if (strcmp(name, *names) == 0)
             return true;
     return false;
 }
@@ -247,20 +260,32 @@ static cJSON *normal_struct(struct walk *w, const struct prg_schema *schema, con
     cJSON *copy = copy_one(w, node);
     struct prg_step at = {up, NULL, 0};
     const cJSON *member;
+    size_t printed = 0;
     prg_json_each (member, node) {
+        if (prg_json_is_null(member) || (!up && is_left_out(w->form, member->string)))
+            continue;
         const struct prg_schema_field *field = prg_schema_find(schema, member->string);
-        at.key = member->string;
-        if (prg_json_is_null(member) || (!field && member->string[0] == '$') ||
-            (!up && is_left_out(w->form, member->string)))
+        bool drops_zero = field && !(field->flags & (PRG_FIELD_KEEP_ZERO | PRG_FIELD_REQUIRED));
+        if (!field && member->string[0] == '$')
             continue;
-        cJSON *value = field ? normal_value(w, field, &at, member) : copy_all(w, member);
-        if (!value)
-            return NULL;
-        if (field && !(field->flags & (PRG_FIELD_KEEP_ZERO | PRG_FIELD_REQUIRED)) && is_zero(field->kind, value))
-            continue;
+        cJSON *value;
+        if (field && field->kind == PRG_KIND_STRING && prg_json_is_string(member)) { // most are
+            if (drops_zero && prg_json_text_length(member) == 0)
+                continue;
+            value = copy_one(w, member);
+        } else {
+            at.key = member->string;
+            value = field ? normal_value(w, field, &at, member) : copy_all(w, member);
+            if (!value)
+                return NULL;
+            if (drops_zero && is_zero(field->kind, value))
+                continue;
+        }
         add(w, copy, field, member, value);
+        printed += field && prg_schema_is_printed(field);
     }
-    add_always(w, schema, copy);
+    if (printed < prg_schema_printed_count(schema))
+        add_always(w, schema, copy);
     return copy;
 }
 
