@@ -104,6 +104,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # as API servers: with 5 the eighth connection of a client waits a second
 
     def __init__(self, folder, port):
         super().__init__(("127.0.0.1", port), Handler)

@@ -685,6 +685,7 @@ int prg_snapshot_open(const struct prg_kube_choice *choice, const struct prg_sna
     prg_require(uv_loop_init(&s->loop) == 0);
     s->timers = prg_timers_new(&s->loop);
     s->http = prg_http_new(&s->loop, s->timers, &s->config, &http);
+    s->has_heard = !prg_text_has_prefix(s->config.server, "https://"); // there is no connection to share, see start
     *ret = &s->store;
     return PRG_OK;
 }
