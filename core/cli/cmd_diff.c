@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "catalog/manifest.h"
 #include "cli/commands.h"
 #include "cli/replaying.h"
@@ -15,12 +16,15 @@
 #include "explain/report.h"
 #include "explain/twin.h"
 #include "object/meta.h"
+#include "policy/portable.h"
 
 enum { THREADS_MAX = 64, SERVICES_PER_THREAD = 32, DETAILS_SHOWN = 20 };
 
 struct side {
     struct prg_settings settings;
+    struct prg_policy_life *life; // of the new side: its sets, those of namespaces too; NULL: they are recorded ones
     struct prg_policy_set *sets[THREADS_MAX];
+    size_t namespace_count; // with a set of their own
     struct prg_planner *planners[THREADS_MAX];
     const struct prg_reader *store;
 };
@@ -230,19 +234,122 @@ static void choose_threads(struct session *session)
         session->thread_count = THREADS_MAX;
 }
 
+// The set that decided everywhere when the latest decision was recorded, which may be of a namespace with its own.
+static int load_recorded(struct session *session, struct side *side, struct prg_error *err)
+{
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    cJSON *tree = prg_json_copy(&arena, session->inputs.recorded.policies);
+    (void)prg_json_remove(tree, "namespace");
+    (void)prg_json_remove(tree, "refusal");
+    return prg_policy_set_from_json(tree, &side->settings.limits, &side->sets[0], err);
+}
+
+// The new side's sets are those of its settings, with the namespaces' ConfigMaps as they are on that side; in a
+// recording they are the recorded ones.
 static int load_first_set(struct session *session, enum prg_side side, struct prg_error *err)
 {
     struct side *s = &session->sides[side];
-    struct prg_policy_options policy = {.folder = s->settings.policies, .limits = s->settings.limits};
+    struct prg_policy_life_options policy = {.policies = s->settings.policies,
+                                             .namespace_policies = s->settings.namespace_policies,
+                                             .limits = s->settings.limits,
+                                             .compat = s->settings.compat,
+                                             .is_brief = true,
+                                             .objects = s->store};
     bool is_as_recorded = session->inputs.recorded.policies && !session->options->base &&
                           !prg_inputs_has_own_policies(session->options, &s->settings);
-    if (side == PRG_SIDE_BASE) {
+    if (side == PRG_SIDE_BASE && session->inputs.life) {
         s->sets[0] = prg_policy_set_ref(session->inputs.policies);
         return PRG_OK;
     }
-    if (is_as_recorded)
-        return prg_policy_set_copy(session->inputs.policies, &s->settings.limits, &s->sets[0], err);
-    return prg_policy_set_load(&policy, &s->sets[0], err);
+    if (side == PRG_SIDE_BASE || is_as_recorded)
+        return load_recorded(session, s, err);
+    int rc = prg_policy_life_new(&policy, &s->life, err);
+    if (rc == PRG_OK)
+        s->sets[0] = prg_policy_set_ref(prg_policy_life_active(s->life));
+    return rc;
+}
+
+// ---- sets of namespaces ----
+
+// NULL: the side's policies are recorded ones.
+static struct prg_policy_life *life_of(const struct session *session, enum prg_side side)
+{
+    return side == PRG_SIDE_BASE ? session->inputs.life : session->sides[side].life;
+}
+
+struct spreading { // the sets of the first planner's namespaces to those of the other threads
+    struct session *session;
+    struct side *side;
+    struct prg_error *err;
+    int rc;
+};
+
+static void spread_set(const char *ns, struct prg_policy_set *set, void *ctx)
+{
+    struct spreading *spreading = ctx;
+    struct side *side = spreading->side;
+    side->namespace_count++;
+    for (size_t i = 1; spreading->rc == PRG_OK && i < spreading->session->thread_count; i++) {
+        struct prg_policy_set *copy = NULL;
+        spreading->rc = prg_policy_set_copy(set, &side->settings.limits, &copy, spreading->err);
+        if (spreading->rc == PRG_OK)
+            prg_planner_set_namespace_policies(side->planners[i], ns, copy);
+        prg_policy_set_unref(copy);
+    }
+}
+
+// The set with which the latest decision about the namespace was made, when it is the namespace's own: over the side's
+// set when that is no recorded one.
+static int bind_recorded(struct session *session, enum prg_side number, const struct prg_recording *recording,
+                         size_t index, struct prg_error *err)
+{
+    struct side *side = &session->sides[number];
+    prg_auto_arena arena;
+    struct prg_recorded recorded = {0};
+    struct prg_policy_set *set = NULL, *moved = NULL;
+    prg_arena_init(&arena);
+    int rc = prg_recording_open(recording, index, &arena, &recorded, err);
+    if (rc == PRG_OK && prg_json_get(recorded.policies, "namespace")) {
+        rc = prg_policy_set_from_json(recorded.policies, &side->settings.limits, &set, err);
+        if (rc == PRG_OK && life_of(session, number))
+            rc = prg_policy_set_rebase(set, side->sets[0], &moved, err);
+        if (rc == PRG_OK)
+            prg_planner_set_namespace_policies(side->planners[0], recorded.head->key.ns, moved ? moved : set);
+    }
+    prg_policy_set_unref(moved);
+    prg_policy_set_unref(set);
+    prg_recorded_close(&recorded);
+    return rc == PRG_OK ? PRG_OK : prg_wrap(err, "namespace %s", prg_recording_head(recording, index)->key.ns);
+}
+
+static int bind_all_recorded(struct session *session, enum prg_side side, const struct prg_recording *recording,
+                             struct prg_error *err)
+{
+    struct prg_map seen;
+    int rc = PRG_OK;
+    prg_map_init(&seen);
+    for (size_t i = prg_recording_count(recording); rc == PRG_OK && i > 0; i--)
+        if (!prg_map_put(&seen, prg_recording_head(recording, i - 1)->key.ns, session))
+            rc = bind_recorded(session, side, recording, i - 1, err);
+    prg_map_release(&seen);
+    return rc;
+}
+
+static int bind_namespaces(struct session *session, enum prg_side number, struct prg_error *err)
+{
+    struct side *side = &session->sides[number];
+    const struct prg_recording *recording = prg_replaying_recording(session->store);
+    struct prg_policy_life *life = life_of(session, number);
+    struct spreading spreading = {session, side, err, PRG_OK};
+    int rc = PRG_OK;
+    if (life && side->settings.namespace_policies)
+        prg_policy_life_bind(life, side->planners[0]);
+    else if (recording && session->inputs.recorded.policies)
+        rc = bind_all_recorded(session, number, recording, err);
+    if (rc == PRG_OK)
+        prg_planner_each_namespace(side->planners[0], spread_set, &spreading);
+    return rc == PRG_OK ? spreading.rc : rc;
 }
 
 static int make_planners(struct session *session, enum prg_side number, struct prg_error *err)
@@ -255,7 +362,7 @@ static int make_planners(struct session *session, enum prg_side number, struct p
         side->planners[i] = prg_planner_new(side->sets[i], side->settings.compat, side->settings.config_namespace);
         prg_planner_load_config(side->planners[i], side->store);
     }
-    return rc;
+    return rc == PRG_OK ? bind_namespaces(session, number, err) : rc;
 }
 
 // ---- life ----
@@ -287,6 +394,7 @@ static void close_session(struct session *session)
             prg_planner_free(side->planners[thread]);
             prg_policy_set_unref(side->sets[THREADS_MAX - 1 - thread]); // the first, which others are copies of, last
         }
+        prg_policy_life_free(side->life);
         prg_arena_release(&side->settings.arena);
     }
     prg_inputs_close(&session->inputs);
@@ -317,6 +425,9 @@ static const char *describe(struct session *session, enum prg_side side)
         policies = "of the recording";
     prg_strbuf_printf(&text, "policies %s (revision %s), compat %s", policies, prg_policy_set_revision(s->sets[0]),
                       prg_report_compat(s->settings.compat));
+    if (s->namespace_count)
+        prg_strbuf_printf(&text, ", %zu namespace%s with policies of their own", s->namespace_count,
+                          s->namespace_count == 1 ? "" : "s");
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->with.count; i++)
         prg_strbuf_printf(&text, ", with %s", (const char *)options->with.items[i]);
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->without.count; i++)
@@ -328,8 +439,13 @@ static int print(struct session *session, const struct prg_fleet *fleet)
 {
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     const char *output = session->options->output ? session->options->output : "";
-    struct prg_report report = {fleet, session->gate, describe(session, PRG_SIDE_BASE),
-                                describe(session, PRG_SIDE_NEW)};
+    struct prg_report report = {
+        fleet,
+        session->gate,
+        {session->sides[PRG_SIDE_BASE].store, session->sides[PRG_SIDE_NEW].store},
+        describe(session, PRG_SIDE_BASE),
+        describe(session, PRG_SIDE_NEW),
+    };
     size_t objections;
     const char *const *lines = prg_report_objections(&session->arena, &report, &objections);
     if (strcmp(output, "json") == 0) {
@@ -385,6 +501,7 @@ static int run(struct prg_cli_options *options)
 static const struct prg_option options[] = {
     PRG_OPTIONS_SOURCE,
     PRG_OPTIONS_POLICY,
+    PRG_OPTION_NAMESPACE_POLICIES,
     {"with", 0, PRG_OPTION_LIST, PRG_AT(with), "FILE",
      "objects of the new side: a changed runtime, configuration or service; file or folder, repeatable", NULL},
     {"without", 0, PRG_OPTION_LIST, PRG_AT(without), "KIND/NAME", "an object that the new side lacks; repeatable",

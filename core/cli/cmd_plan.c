@@ -12,6 +12,7 @@
 #include "object/meta.h"
 #include "record/record.h"
 #include "yaml/dump.h"
+#include "json/pointer.h"
 
 enum format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_NAME, FORMAT_YAML, FORMAT_JSON };
 
@@ -144,12 +145,22 @@ static void add_rows(struct session *session, struct prg_table *table, struct pr
     }
 }
 
-// Some errors name the object themselves.
-static void print_error(const struct prg_plan *plan)
+// The node of object that an error is about, which begins with its pointer; NULL: the object as a whole.
+static const cJSON *node_of(struct prg_arena *arena, const cJSON *object, const char *error)
 {
-    const char *ns = prg_meta_namespace(plan->resource), *name = prg_meta_name(plan->resource);
-    const char *prefix = prg_arena_printf(plan->arena, "InferenceService %s/%s: ", ns, name);
-    fprintf(stderr, "error: %s%s\n", prg_text_has_prefix(plan->error, prefix) ? "" : prefix, plan->error);
+    size_t length = *error == '/' ? strcspn(error, ": ") : 0;
+    return length ? prg_pointer_get(object, prg_arena_strndup(arena, error, length)) : NULL;
+}
+
+// Some errors name the object themselves.
+static void print_error(const struct session *session, const struct prg_key *key, const struct prg_plan *plan)
+{
+    const struct prg_reader *store = session->inputs.reader;
+    const char *prefix = prg_arena_printf(plan->arena, "%s %s/%s: ", key->kind, key->ns, key->name);
+    const char *what = prg_text_has_prefix(plan->error, prefix) ? plan->error + strlen(prefix) : plan->error;
+    const cJSON *object = store->get(store, key);
+    const char *place = prg_reader_place(store, key, node_of(plan->arena, object, what), plan->arena);
+    fprintf(stderr, "error: %s%s%s%s%s\n", prefix, what, place ? "  [" : "", place ? place : "", place ? "]" : "");
 }
 
 static void print_plan(struct session *session, struct prg_table *table, struct prg_plan *plan, size_t index)
@@ -172,7 +183,7 @@ static void print_plan(struct session *session, struct prg_table *table, struct 
         break;
     }
     if (session->format != FORMAT_JSON && plan->error)
-        print_error(plan);
+        print_error(session, &session->keys[index], plan);
 }
 
 // Below a table; beside manifests and names, which other programs read, on standard error. JSON has it all in its

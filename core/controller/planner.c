@@ -127,6 +127,19 @@ const struct prg_compat *prg_planner_compat(const struct prg_planner *planner)
     return planner->compat;
 }
 
+struct prg_runtimes *prg_planner_runtimes(const struct prg_planner *planner)
+{
+    return planner->runtimes;
+}
+
+void prg_planner_each_namespace(const struct prg_planner *planner,
+                                void (*visit)(const char *ns, struct prg_policy_set *policies, void *ctx), void *ctx)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&planner->of_namespaces, &i));)
+        visit(entry->key, entry->value, ctx);
+}
+
 const struct prg_decider *prg_planner_decider(const struct prg_planner *planner, const char *ns)
 {
     return prg_policy_set_decider(policies_of(planner, ns));

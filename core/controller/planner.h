@@ -41,3 +41,7 @@ const struct prg_decider *prg_planner_decider(const struct prg_planner *planner,
 const char *prg_planner_lc_server(const struct prg_planner *planner); // or NULL
 const struct prg_serving_config *prg_planner_serving_config(const struct prg_planner *planner);
 const struct prg_compat *prg_planner_compat(const struct prg_planner *planner);
+struct prg_runtimes *prg_planner_runtimes(const struct prg_planner *planner); // of the store that it plans from
+// The sets of namespaces that have one of their own.
+void prg_planner_each_namespace(const struct prg_planner *planner,
+                                void (*visit)(const char *ns, struct prg_policy_set *policies, void *ctx), void *ctx);

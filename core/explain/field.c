@@ -190,8 +190,11 @@ static cJSON *manifest_of(struct asking *a, const cJSON *node, enum prg_origin o
 {
     cJSON *manifest = prg_json_object(a->arena);
     struct prg_json_position at = prg_json_position(node);
+    struct prg_key key = a->in->subject;
     if (origin == PRG_ORIGIN_RUNTIME && a->plan->runtimes && a->plan->runtimes->selection.chosen) {
         const struct prg_candidate *chosen = a->plan->runtimes->selection.chosen;
+        key = (struct prg_key){"serving.kserve.io", chosen->is_cluster ? "ClusterServingRuntime" : "ServingRuntime",
+                               chosen->is_cluster ? "" : a->in->subject.ns, chosen->name};
         prg_json_set(a->arena, manifest, "object",
                      prg_json_stringf(a->arena, "%s %s",
                                       chosen->is_cluster ? "ClusterServingRuntime" : "ServingRuntime", chosen->name));
@@ -202,6 +205,8 @@ static cJSON *manifest_of(struct asking *a, const cJSON *node, enum prg_origin o
     } else {
         return manifest;
     }
+    const struct prg_reader *store = a->in->store;
+    prg_doc_text(a->arena, manifest, "file", store->file ? store->file(store, &key, a->arena) : NULL);
     if (at.line)
         prg_json_set_int(a->arena, manifest, "line", at.line);
     return manifest;
@@ -399,6 +404,7 @@ static void put_leaf(struct prg_strbuf *out, const cJSON *leaf)
 {
     const cJSON *manifest = prg_json_get(leaf, "manifest");
     const char *reason = prg_json_get_text(leaf, "reason"), *object = prg_json_get_text(manifest, "object");
+    const char *file = prg_json_get_text(manifest, "file");
     int64_t line;
     prg_strbuf_puts(out, "  ");
     prg_doc_put_line(out, prg_json_get_text(leaf, "path"));
@@ -407,8 +413,13 @@ static void put_leaf(struct prg_strbuf *out, const cJSON *leaf)
     prg_strbuf_printf(out, "\n    %s", prg_json_get_text(leaf, "layer"));
     if (object)
         prg_strbuf_printf(out, ": %s", object);
-    if (prg_json_get_int64(manifest, "line", &line))
-        prg_strbuf_printf(out, ", line %lld", (long long)line);
+    bool has_line = prg_json_get_int64(manifest, "line", &line);
+    if (file) {
+        prg_strbuf_puts(out, " at ");
+        prg_doc_put_line(out, file);
+    }
+    if (has_line)
+        prg_strbuf_printf(out, file ? ":%lld" : ", line %lld", (long long)line);
     if (reason)
         prg_strbuf_printf(out, ": %s", reason);
     prg_strbuf_putc(out, '\n');

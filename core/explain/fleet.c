@@ -122,10 +122,30 @@ static void watch_list_labelled(const struct prg_reader *reader, const char *gro
     prg_reader_list_labelled(watch->base, group, kind, ns, label, value, visit, ctx);
 }
 
+// Who knows that an answer is what it was has not read it, but knows it.
+static bool watch_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                        struct prg_reader_state *ret)
+{
+    struct watch *watch = watch_of(reader);
+    struct prg_key key = {question->group, question->kind, question->ns ? question->ns : "", question->name};
+    bool is_known = false;
+    if (question->name)
+        (void)prg_overlay_get(watch->overlay, &key, &is_known);
+    else
+        note_list(watch, question->group, question->kind, question->ns);
+    watch->has_seen = watch->has_seen || is_known;
+    return prg_reader_state(watch->base, question, ret);
+}
+
 static struct watch watch_over(const struct prg_reader *base, const struct prg_overlay *overlay)
 {
-    return (struct watch){
-        .reader = {watch_get, watch_list, watch_list_labelled, NULL}, .base = base, .overlay = overlay};
+    return (struct watch){.reader = {.get = watch_get,
+                                     .list = watch_list,
+                                     .list_labelled = watch_list_labelled,
+                                     .state = watch_state,
+                                     .keeps_trees = base->keeps_trees},
+                          .base = base,
+                          .overlay = overlay};
 }
 
 static int plan_service(const struct worker *worker, enum prg_side side, const struct prg_reader *store,
@@ -138,6 +158,7 @@ static int plan_service(const struct worker *worker, enum prg_side side, const s
                                         .store = store,
                                         .config = prg_planner_serving_config(planner),
                                         .compat = prg_planner_compat(planner),
+                                        .runtimes = prg_planner_runtimes(planner),
                                         .now_ns = in->now_ns,
                                         .seed = in->seed};
     int rc = prg_serving_plan(&serving, decider, plan, err);
@@ -147,6 +168,15 @@ static int plan_service(const struct worker *worker, enum prg_side side, const s
 static const struct prg_decider *decider_of(const struct worker *worker, enum prg_side side, const char *ns)
 {
     return prg_planner_decider(worker->work->in->planners[side][worker->index], ns);
+}
+
+// Nothing is known of the sets of namespaces.
+static unsigned equal_policies(const struct worker *worker, const char *ns)
+{
+    for (int side = 0; side < PRG_SIDE_COUNT; side++)
+        if (decider_of(worker, (enum prg_side)side, ns) != decider_of(worker, (enum prg_side)side, ""))
+            return 0;
+    return worker->work->in->equal_policies;
 }
 
 // The new side chooses the runtime that the base has chosen. *ret_plan is its plan when it does not.
@@ -182,7 +212,7 @@ static int plan_both(const struct worker *worker, const struct prg_key *key, str
     struct watch watch = watch_over(store, in->overlay);
     struct prg_plan *plan = prg_plan_new(scratch);
     prg_twin_init(&twin, decider_of(worker, PRG_SIDE_BASE, key->ns), decider_of(worker, PRG_SIDE_NEW, key->ns),
-                  in->equal_policies);
+                  equal_policies(worker, key->ns));
     int rc = plan_service(worker, PRG_SIDE_BASE, is_same_store ? store : &watch.reader, key, &twin.decider, plan, err);
     *ret_base = plan;
     if (rc != PRG_OK || twin.differs || plan->error || watch.has_seen)
@@ -321,6 +351,19 @@ static bool has_same_settings(const struct prg_fleet_input *in)
            prg_json_equal(prg_planner_config(base, &arena), prg_planner_config(new, &arena));
 }
 
+static void ignore(const cJSON *object, void *ctx)
+{
+    (void)object;
+    (void)ctx;
+}
+
+// Both sides share most runtimes; what is kept with their trees (prg_json_identity) is made before there are threads.
+static void list_runtimes(const struct prg_reader *store)
+{
+    store->list(store, PRG_SERVING_GROUP, "ServingRuntime", NULL, ignore, NULL);
+    store->list(store, PRG_SERVING_GROUP, "ClusterServingRuntime", NULL, ignore, NULL);
+}
+
 int prg_fleet_compare(const struct prg_fleet_input *in, struct prg_fleet **ret, struct prg_error *err)
 {
     struct work work = {.in = in, .fleet = new_fleet(in), .has_same_settings = has_same_settings(in)};
@@ -337,6 +380,8 @@ int prg_fleet_compare(const struct prg_fleet_input *in, struct prg_fleet **ret, 
         snapshots[side] = is_same ? NULL : prg_snapshot_new(in->stores[side]);
         work.stores[side] = is_same ? work.stores[0] : prg_snapshot_reader(snapshots[side]);
     }
+    for (int side = 0; side < PRG_SIDE_COUNT; side++)
+        list_runtimes(work.stores[side]);
     run_workers(&work);
     if (atomic_load(&work.has_failed)) {
         *err = work.error;

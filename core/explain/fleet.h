@@ -12,7 +12,7 @@ struct prg_fleet_input {
     // One planner a thread: a policy set serves one thread at a time. Their sets must be equal, of each side.
     struct prg_planner *const *planners[PRG_SIDE_COUNT];
     size_t thread_count;
-    unsigned equal_policies; // of the two sets: prg_twin_equal_policies; 0 is always right
+    unsigned equal_policies; // of the two sets: prg_twin_equal_policies; 0 is always right. Of namespaces' sets nothing
     // The objects of each side, which may be the same reader. Read by one thread at a time.
     const struct prg_reader *stores[PRG_SIDE_COUNT];
     // The new side's store is this one's reader, and it lies over the base's. NULL is always right: then every service

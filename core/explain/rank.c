@@ -172,7 +172,20 @@ static size_t add_unreadable(struct prg_arena *arena, const struct prg_plan *pla
     return count;
 }
 
-cJSON *prg_rank_runtimes(struct prg_arena *arena, const struct prg_plan *plan)
+// Where each one is defined, when that is a file.
+static void add_places(struct prg_arena *arena, const struct prg_why_input *in, cJSON *list)
+{
+    cJSON *node;
+    prg_json_each (node, list) {
+        const char *kind = prg_json_get_text(node, "kind");
+        bool is_cluster = prg_text_equal(kind, "ClusterServingRuntime");
+        struct prg_key key = {"serving.kserve.io", kind, is_cluster ? "" : in->subject.ns,
+                              prg_json_get_text(node, "name")};
+        prg_doc_text(arena, node, "place", prg_reader_place(in->store, &key, NULL, arena));
+    }
+}
+
+cJSON *prg_rank_runtimes(struct prg_arena *arena, const struct prg_why_input *in, const struct prg_plan *plan)
 {
     const struct prg_runtime_record *record = plan->runtimes;
     cJSON *list = prg_json_array(arena);
@@ -186,6 +199,7 @@ cJSON *prg_rank_runtimes(struct prg_arena *arena, const struct prg_plan *plan)
         qsort(rows, count, sizeof(*rows), compare_rows);
     for (size_t i = 0; i < count; i++)
         prg_json_append(list, rows[i].node);
+    add_places(arena, in, list);
     return list;
 }
 

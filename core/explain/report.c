@@ -50,6 +50,25 @@ static void put_words(struct prg_strbuf *out, const char *first, const char *bet
     prg_doc_put_line(out, second);
 }
 
+// The manifest of a service, with the change when that has one of its own, in arena; or NULL.
+static const char *place_of(const struct prg_report *report, const struct prg_key *key, struct prg_arena *arena)
+{
+    const char *place = NULL;
+    for (int side = PRG_SIDE_NEW; !place && side >= PRG_SIDE_BASE; side--)
+        if (report->stores[side])
+            place = prg_reader_place(report->stores[side], key, NULL, arena);
+    return place;
+}
+
+static void put_place(struct prg_strbuf *out, const struct prg_report *report, const struct prg_key *key)
+{
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    const char *place = place_of(report, key, &arena);
+    if (place)
+        put_words(out, "  [", place, "]");
+}
+
 // ---- what changes most ----
 
 // One kind of change, in however many services.
@@ -159,8 +178,9 @@ static void put_names(struct prg_strbuf *out, const struct prg_fleet *fleet, enu
 }
 
 // Errors in the order of their number, each with the first service that has it.
-static void put_errors(struct prg_strbuf *out, const struct prg_fleet *fleet)
+static void put_errors(struct prg_strbuf *out, const struct prg_report *report)
 {
+    const struct prg_fleet *fleet = report->fleet;
     size_t shown = 0;
     for (size_t i = 0; i < fleet->count && shown < NAMED; i++) {
         const struct prg_effect *effect = &fleet->effects[i];
@@ -172,6 +192,7 @@ static void put_errors(struct prg_strbuf *out, const struct prg_fleet *fleet)
         put_words(out, fleet->keys[i].ns, "/", fleet->keys[i].name);
         prg_strbuf_puts(out, ": ");
         prg_doc_put_line(out, effect->error[1]);
+        put_place(out, report, &fleet->keys[i]);
         prg_strbuf_putc(out, '\n');
     }
 }
@@ -199,7 +220,7 @@ void prg_report_summary(const struct prg_report *report, struct prg_strbuf *out)
         put_names(out, fleet, (enum prg_effect_group)group);
         prg_strbuf_putc(out, '\n');
     }
-    put_errors(out, fleet);
+    put_errors(out, report);
 }
 
 // ---- each service ----
@@ -236,13 +257,15 @@ static void put_object(struct prg_strbuf *out, const struct prg_object_effect *o
         prg_strbuf_printf(out, "      … and %zu more fields\n", object->field_count - PRG_EFFECT_FIELDS);
 }
 
-static void put_service(struct prg_strbuf *out, const struct prg_key *key, const struct prg_effect *effect)
+static void put_service(struct prg_strbuf *out, const struct prg_report *report, const struct prg_key *key,
+                        const struct prg_effect *effect)
 {
     prg_strbuf_putc(out, '\n');
     put_words(out, key->ns, "/", key->name);
     prg_strbuf_printf(out, ": %s", prg_effect_title(effect->group));
     if (effect->gpus_total[0] != effect->gpus_total[1])
         prg_strbuf_printf(out, ", GPUs %" PRId64 " -> %" PRId64, effect->gpus_total[0], effect->gpus_total[1]);
+    put_place(out, report, key);
     prg_strbuf_putc(out, '\n');
     if (!prg_text_equal(effect->error[0], effect->error[1])) {
         prg_strbuf_puts(out, "  error: ");
@@ -266,7 +289,7 @@ void prg_report_details(const struct prg_report *report, size_t max, struct prg_
             prg_strbuf_printf(out, "\n… and %zu more services; -o full shows all\n", changed - shown);
             return;
         }
-        put_service(out, &fleet->keys[i], &fleet->effects[i]);
+        put_service(out, report, &fleet->keys[i], &fleet->effects[i]);
         shown++;
     }
 }
@@ -384,7 +407,9 @@ void prg_report_json(const struct prg_report *report, struct prg_strbuf *out)
         prg_strbuf_puts(out, is_first ? "\n" : ",\n");
         is_first = false;
         prg_arena_reset(&arena);
-        prg_json_print(out, service_json(&arena, &fleet->keys[i], &fleet->effects[i]), PRG_JSON_SORTED);
+        cJSON *service = service_json(&arena, &fleet->keys[i], &fleet->effects[i]);
+        prg_json_set_string(&arena, service, "place", place_of(report, &fleet->keys[i], &arena));
+        prg_json_print(out, service, PRG_JSON_SORTED);
     }
     prg_strbuf_puts(out, "\n]}\n");
 }
@@ -425,7 +450,7 @@ void prg_report_github(const struct prg_report *report, struct prg_strbuf *out)
                           fleet->pods[group], fleet->gpus[group]);
         put_names(&text, fleet, (enum prg_effect_group)group);
         if (group == PRG_EFFECT_ERROR)
-            put_errors(&text, fleet);
+            put_errors(&text, report);
         const char *command = group == PRG_EFFECT_ERROR ? "error" : group >= PRG_EFFECT_RESTART ? "warning" : "notice";
         put_command(out, command, prg_effect_title((enum prg_effect_group)group), text.text);
     }

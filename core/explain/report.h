@@ -11,7 +11,8 @@ struct prg_gate {
 struct prg_report {
     const struct prg_fleet *fleet;
     struct prg_gate gate;
-    const char *base, *new; // what is compared, in words: "revision 1234, compat fixed"
+    const struct prg_reader *stores[PRG_SIDE_COUNT]; // tell which file a service is from; NULL: nobody does
+    const char *base, *new;                          // what is compared, in words: "revision 1234, compat fixed"
 };
 
 // "kserve" or "fixed"; "mixed" for a recording of flags that are neither.

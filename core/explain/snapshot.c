@@ -63,6 +63,8 @@ static void add_item(const cJSON *object, void *ctx)
         kind->cap = kind->cap ? kind->cap * 2 : 64;
         kind->items = prg_xrealloc(kind->items, kind->cap * sizeof(*kind->items));
     }
+    if (prg_json_is_object(object))
+        (void)prg_json_identity(object); // now, as several threads will ask for it
     kind->items[kind->count++] = (struct item){prg_meta_namespace(object), prg_meta_name(object), object};
 }
 
@@ -205,6 +207,16 @@ static void snapshot_list_labelled(const struct prg_reader *reader, const char *
         visit(kind->items[bucket->items[i]].object, ctx);
 }
 
+// Nothing ever changes: every answer has one state.
+static bool snapshot_state(const struct prg_reader *reader, const struct prg_reader_question *question,
+                           struct prg_reader_state *ret)
+{
+    (void)reader;
+    (void)question;
+    *ret = (struct prg_reader_state){1, 1, 1};
+    return true;
+}
+
 static int snapshot_trouble(const struct prg_reader *reader, struct prg_error *err)
 {
     struct prg_snapshot *snapshot = (struct prg_snapshot *)(uintptr_t)reader;
@@ -224,7 +236,9 @@ struct prg_snapshot *prg_snapshot_new(const struct prg_reader *base)
     snapshot->reader = (struct prg_reader){.get = snapshot_get,
                                            .list = snapshot_list,
                                            .list_labelled = snapshot_list_labelled,
-                                           .trouble = snapshot_trouble};
+                                           .trouble = snapshot_trouble,
+                                           .state = snapshot_state,
+                                           .keeps_trees = prg_reader_next_number()};
     snapshot->base = base;
     pthread_mutex_init(&snapshot->lock, NULL);
     return snapshot;

@@ -195,7 +195,9 @@ cJSON *prg_why_document(struct prg_arena *arena, const struct prg_why_input *in,
     cJSON *document = prg_json_object(arena);
     prg_json_set_string(arena, document, "apiVersion", "perigee.dev/v1");
     prg_json_set_string(arena, document, "kind", "Why");
-    prg_doc_node(arena, document, "subject", prg_doc_subject(arena, plan->resource));
+    cJSON *subject = prg_doc_subject(arena, plan->resource);
+    prg_doc_text(arena, subject, "place", prg_reader_place(in->store, &in->subject, NULL, arena));
+    prg_doc_node(arena, document, "subject", subject);
     prg_doc_text(arena, document, "verdict", verdict_of(arena, plan));
     prg_doc_text(arena, document, "error", plan->error);
     if (prg_text_equal(in->subject.kind, PRG_KIND_JOB)) {
@@ -203,7 +205,7 @@ cJSON *prg_why_document(struct prg_arena *arena, const struct prg_why_input *in,
     } else {
         prg_doc_node(arena, document, "request", request_of(arena, plan));
         prg_doc_node(arena, document, "mode", mode_of(arena, plan));
-        prg_doc_node(arena, document, "runtimes", prg_rank_runtimes(arena, plan));
+        prg_doc_node(arena, document, "runtimes", prg_rank_runtimes(arena, in, plan));
         prg_doc_node(arena, document, "hints", prg_hints(arena, in, plan));
     }
     add_trace(arena, document, plan);

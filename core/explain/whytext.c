@@ -122,11 +122,31 @@ static void put_runtimes(struct prg_strbuf *out, const cJSON *document)
         prg_doc_put_line(out, text_of(runtime, "reason"));
         if (!*text_of(runtime, "reason"))
             put_facts(out, runtime);
+        if (strcmp(code, "unreadable") == 0 && *text_of(runtime, "place")) {
+            prg_strbuf_puts(out, "  [");
+            prg_doc_put_line(out, text_of(runtime, "place"));
+            prg_strbuf_putc(out, ']');
+        }
         if (!is_same_source(source, last))
             prg_doc_put_source(out, source);
         last = source;
         prg_strbuf_putc(out, '\n');
     }
+}
+
+// The manifests that led to it: of the subject, and of the runtime that it got or named.
+static void put_places(struct prg_strbuf *out, const cJSON *document)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    const cJSON *first = prg_json_item(prg_json_get(document, "runtimes"), 0);
+    const char *of_subject = text_of(prg_json_get(document, "subject"), "place"), *of_runtime = text_of(first, "place");
+    bool is_taken = strcmp(text_of(first, "outcome"), "chosen") == 0;
+    prg_strbuf_puts(&text, of_subject);
+    if (is_taken && *of_runtime)
+        prg_strbuf_printf(&text, "%s%s %s at %s", text.length ? "; " : "", text_of(first, "kind"),
+                          text_of(first, "name"), of_runtime);
+    if (text.length)
+        put_row(out, "manifest", text.text);
 }
 
 // ---- other decisions ----
@@ -254,6 +274,7 @@ void prg_why_text(const cJSON *document, struct prg_strbuf *out)
         put_held(out, prg_json_get(document, "job"));
     }
     put_hints(out, document);
+    put_places(out, document);
     put_request(out, document);
     put_runtimes(out, document);
     put_decisions(out, document, "topology", "topology");

@@ -2,6 +2,8 @@
 """perigee diff: groups, counts, gates, output forms, what bad input gets."""
 import json
 import os
+import re
+import shutil
 import unittest
 
 import yaml
@@ -42,6 +44,12 @@ class Diff(Case):
             made = yaml.safe_load(f)
         change(made)
         return self.write(f"with-{name}.yaml", yaml.safe_dump(made))
+
+    def namespace_set(self, namespace, policy, body):
+        """A ConfigMap with a policy of the namespace's own."""
+        return json.dumps({"apiVersion": "v1", "kind": "ConfigMap",
+                           "metadata": {"name": "rules", "namespace": namespace, "labels": {"perigee.dev/policy-scope": "namespace"}},
+                           "data": {f"{policy}.lua": f'local M = {{ api = "{policy}/v1" }}\n{body}\nreturn M\n'}})
 
     # ---- groups ----
 
@@ -113,6 +121,71 @@ class Diff(Case):
         report = self.diff("--policies", self.policy("image", 'function M.tag() error("no") end'))
         self.assertEqual(self.groups(report), {"error": 3})
         self.assertIn("image.lua:2", report["services"][0]["errorAfter"])
+
+    # ---- namespaces with policies of their own ----
+
+    def image_of(self, report, name):
+        service = next(s for s in report["services"] if s["name"] == name)
+        deployment = next(o for o in service["objects"] if o["kind"] == "Deployment")
+        return [(f["from"], f["to"]) for f in deployment["fields"] if f["path"].endswith(".image")][0]
+
+    def test_a_namespace_keeps_its_own_policy_on_both_sides(self):
+        self.write("fleet/rules.json", self.namespace_set("team-a", "image", 'function M.tag() return "own:1" end'))
+        new = self.policy("image", 'function M.tag() return "everybody:1" end')
+        report = self.diff("--policies", new, "--namespace-policies", "image")
+        self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm"})
+        self.assertIn("1 namespace with policies of their own", report["new"])
+        report = self.diff("--policies", new)  # nobody may set anything
+        self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm", "wine"})
+
+    def test_a_namespace_gets_another_set(self):
+        self.write("fleet/rules.json", self.namespace_set("team-a", "image", 'function M.tag() return "own:1" end'))
+        change = self.write("with.json", self.namespace_set("team-a", "image", 'function M.tag() return "own:2" end'))
+        for jobs in ("1", "2"):
+            report = self.diff("--with", change, "--namespace-policies", "image", "--jobs", jobs)
+            self.assertEqual([s["name"] for s in report["services"]], ["wine"])
+            self.assertEqual(self.image_of(report, "wine"), ("own:1", "own:2"))
+        report = self.diff("--without", "configmap/rules", "-n", "team-a", "--namespace-policies", "image")
+        self.assertEqual(self.image_of(report, "wine")[0], "own:1")
+
+    def test_a_namespace_whose_set_is_refused_fails(self):
+        change = self.write("with.json", self.namespace_set("team-a", "image", "function M.tag( end"))
+        report = self.diff("--with", change, "--namespace-policies", "image")
+        self.assertEqual(self.groups(report), {"unchanged": 2, "error": 1})
+        self.assertIn("the policies of namespace team-a are refused", report["services"][0]["errorAfter"])
+
+    def test_a_recording_holds_the_sets_of_namespaces(self):
+        self.write("fleet/rules.json", self.namespace_set("team-a", "image", 'function M.tag() return "own:1" end'))
+        recording = self.path("all.ndjson.zst")
+        self.run_perigee("plan", *self.sources, "--namespace-policies", "image", "--record", recording, "-o", "name")
+        new = self.policy("image", 'function M.tag() return "everybody:1" end')
+        for jobs in ("1", "2"):
+            out, _ = self.run_perigee("diff", "--replay", recording, "--policies", new, "-o", "json", "--jobs", jobs, code=1)
+            report = json.loads(out)
+            self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm"})
+            self.assertIn("1 namespace with policies of their own", report["base"])
+        self.run_perigee("diff", "--replay", recording, "--without", "configmap/none", code=2)
+
+    # ---- where it is from ----
+
+    def test_services_are_told_with_file_and_line(self):
+        report = self.diff("--policies", self.policy("image", 'function M.tag() return "a:b" end'))
+        places = {s["name"]: s["place"] for s in report["services"]}
+        lines = self.read("fleet/services.yaml").splitlines()
+        self.assertEqual(places["iris"], self.path("fleet/services.yaml") + ":1")
+        self.assertEqual(places["llm"], f"{self.path('fleet/services.yaml')}:{[i for i, l in enumerate(lines, 1) if l == '---'][1] + 1}")
+        out, _ = self.run_diff("--policies", self.path("set"), code=1)
+        self.assertIn(f"default/iris: pods restart  [{self.path('fleet/services.yaml')}:1]", out)
+        changed = self.write("changed.yaml", "# mine\n" + service("iris", framework="none-such"))
+        out, _ = self.run_diff("--with", changed, code=1)
+        self.assertIn(f"[{changed}:2]", out[out.index("\nerrors\n"):])
+
+    def test_a_folder_store_knows_its_files(self):
+        self.write("store/a/iris.yaml", service("iris"))
+        shutil.copytree(CATALOG, self.path("store/catalog"))
+        new = self.policy("image", 'function M.tag() return "a:b" end')
+        out, _ = self.run_perigee("diff", "--store", f"dir:{self.path('store')}", "--policies", new, code=1)
+        self.assertIn(f"[{self.path('store')}/a/iris.yaml:1]", out)
 
     def test_a_changed_runtime_and_configuration(self):
         def newer(made):
@@ -189,7 +262,9 @@ class Diff(Case):
         for jobs in ("2", "7"):
             self.assertEqual(self.run_diff("--policies", patch, "-o", "json", "-j", jobs, code=1)[0], one)
         self.write("fleet/services.yaml", "---\n".join(reversed(services)))
-        self.assertEqual(self.run_diff("--policies", patch, "-o", "json", code=1)[0], one)
+        other = self.run_diff("--policies", patch, "-o", "json", code=1)[0]
+        places = r'"place":"[^"]*",'  # of the same services, in another order
+        self.assertEqual(re.sub(places, "", other), re.sub(places, "", one))
         self.assertEqual(self.groups(json.loads(one)), {"unchanged": 100, "restart": 50})
 
     def test_the_summary_names_groups_and_frequent_changes(self):
@@ -206,10 +281,10 @@ class Diff(Case):
         self.write("fleet/services.yaml", "---\n".join(service(f"m-{i:02d}") for i in range(30)))
         patch = self.policy("image", 'function M.tag() return "a:b" end')
         out, _ = self.run_diff("--policies", patch, code=1)
-        self.assertEqual(out.count(": pods restart\n"), 20)
+        self.assertEqual(out.count(": pods restart  ["), 20)
         self.assertIn("… and 10 more services; -o full shows all\n", out)
         out, _ = self.run_diff("--policies", patch, "-o", "full", code=1)
-        self.assertEqual(out.count(": pods restart\n"), 30)
+        self.assertEqual(out.count(": pods restart  ["), 30)
         self.assertIn('  ~ Deployment m-00-predictor  restarts 1 pod\n      .spec.template.spec.containers[kserve-container].image: '
                       '"kserve/sklearnserver:latest" -> "a:b"  (image policy)\n', out)
 

@@ -121,6 +121,13 @@ class BadInput(Case):
     def test_the_same_object_twice(self):
         self.fails("-f", self.write("a.yaml", service()), "-f", self.write("b.yaml", service()), has=["b.yaml:1"])
 
+    def test_an_error_of_a_plan_tells_file_and_line(self):
+        path = self.write("two.yaml", service("iris") + "---\n" + service("odd", framework="none-such") + "    minReplicas: many\n")
+        lines = self.read("two.yaml").splitlines()
+        _, err = self.run_perigee("plan", "-f", path, code=1)
+        self.assertRegex(err, rf"error: InferenceService default/iris: .*  \[{path}:1\]\n")
+        self.assertRegex(err, rf"error: InferenceService default/odd: /spec/predictor/minReplicas: .*  \[{path}:{len(lines)}\]\n")
+
     def test_policy_with_a_syntax_error_names_line_and_column_and_plans_nothing(self):
         self.write("set/runtime_selection.lua", 'local M = { api = "runtime_selection/v1" }\nfunction M.accept( end\nreturn M\n')
         out = self.fails("-f", CATALOG, "-R", "-f", self.write("iris.yaml", service()), "--policies", self.path("set"),

@@ -2,6 +2,7 @@
 """perigee why: the recorded cases of choosing a runtime, hints, who set a field, what bad input gets."""
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -360,7 +361,7 @@ class Why(Case):
         with open(os.path.join(RUNTIMES, "kserve-sklearnserver.yaml")) as f:
             line = next(n for n, text in enumerate(f, 1) if "image:" in text)
         self.assertEqual(got[0]["layer"], "runtime")
-        self.assertEqual(got[0]["manifest"], {"object": "ClusterServingRuntime kserve-sklearnserver", "line": line})
+        self.assertEqual(got[0]["manifest"], {"object": "ClusterServingRuntime kserve-sklearnserver", "line": line, "file": f.name})
 
     def test_items_go_by_name_place_or_pointer(self):
         for path in (".spec.template.spec.containers[kserve-container].image", "spec.template.spec.containers[0].image",
@@ -368,6 +369,37 @@ class Why(Case):
             with self.subTest(path):
                 got = self.field(path)["found"]
                 self.assertEqual([f["path"] for f in got], [".spec.template.spec.containers[0].image"])
+
+    def test_objects_are_told_with_file_and_line(self):
+        self.write("broken.yaml", "# broken\n" + yaml.safe_dump(runtime("broken", "no list")))
+        path = self.write("two.yaml", service("iris") + "---\n" + service("wine"))
+        line = self.read("two.yaml").splitlines().index("---") + 2
+        sources = ("-f", CATALOG, "-R", "-f", path, "-f", self.path("broken.yaml"))
+        got = self.why(*sources, "isvc/wine")
+        self.assertEqual(got["subject"]["place"], f"{path}:{line}")
+        places = {r["name"]: r.get("place") for r in got["runtimes"]}
+        self.assertTrue(all(places.values()), places)
+        self.assertEqual(places["broken"], self.path("broken.yaml") + ":2")
+        out = self.text(*sources, "isvc/wine")
+        self.assertIn(f"manifest    {path}:{line}; ClusterServingRuntime kserve-sklearnserver at {places['kserve-sklearnserver']}\n", out)
+        self.assertRegex(out, rf"unreadable +broken .*\[{self.path('broken.yaml')}:2\]")
+        out = self.text(*sources, "isvc/wine", ".spec.template.spec.containers[0].image")
+        self.assertRegex(out, r"runtime: ClusterServingRuntime kserve-sklearnserver at \S+/kserve-sklearnserver.yaml:\d+\n")
+
+    def test_a_folder_store_tells_file_and_line_too(self):
+        shutil.copytree(CATALOG, self.path("store/catalog"))
+        self.write("store/mine.yaml", service())
+        got = self.why("--store", f"dir:{self.path('store')}", "isvc/iris")
+        self.assertEqual(got["subject"]["place"], self.path("store/mine.yaml") + ":1")
+        self.assertRegex(got["runtimes"][0]["place"], rf"^{self.path('store/catalog/runtimes')}/kserve-\S+\.yaml:\d+$")
+
+    def test_what_is_not_from_a_file_has_no_place(self):
+        recording = self.path("r.ndjson.zst")
+        self.write("iris.yaml", service())
+        self.run_perigee("plan", "-f", CATALOG, "-R", "-f", self.path("iris.yaml"), "--record", recording)
+        got = self.why("--replay", recording, "isvc/iris")
+        self.assertNotIn("place", got["subject"])
+        self.assertNotIn("manifest ", self.text("--replay", recording, "isvc/iris"))
 
     def test_an_image_policy_is_named_with_its_line(self):
         self.write("set/image.lua", 'local M = { api = "image/v1" }\nfunction M.tag()\n  return "mine:2"\nend\nreturn M\n')
