@@ -102,12 +102,28 @@ static void two_arenas_do_not_share(void **state)
     assert_string_equal(kept, "kept");
 }
 
+static void joined_texts_stand_behind_each_other(void **state)
+{
+    (void)state;
+    prg_auto_arena arena;
+    prg_arena_init(&arena);
+    assert_string_equal(prg_arena_join(&arena, "a", "", "bc"), "abc");
+    assert_string_equal(prg_arena_join(&arena, ""), "");
+    char wide[10000];
+    memset(wide, 'w', sizeof(wide) - 1);
+    wide[sizeof(wide) - 1] = '\0';
+    const char *joined = prg_arena_join(&arena, "<", wide, ">");
+    assert_int_equal(strlen(joined), sizeof(wide) + 1);
+    assert_true(joined[0] == '<' && joined[sizeof(wide)] == '>');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structs_are_aligned_and_zeroed),
         cmocka_unit_test(blocks_of_all_sizes_keep_their_bytes),
         cmocka_unit_test(texts_may_be_of_any_length_and_hold_nul),
+        cmocka_unit_test(joined_texts_stand_behind_each_other),
         cmocka_unit_test(a_reset_arena_starts_again),
         cmocka_unit_test(two_arenas_do_not_share),
     };

@@ -417,11 +417,37 @@ static void findings_come_in_the_order_of_the_document(void **state)
                     "/containers: not list\n");
 }
 
+static void fields_that_are_always_printed_are_found(void **state)
+{
+    struct tables tables;
+    (void)state;
+    collect_all(&tables);
+    for (size_t t = 0; t < tables.count; t++) {
+        const struct prg_schema *schema = tables.items[t], *inlined = schema->inlined;
+        struct prg_schema plain = {.name = schema->name, .fields = schema->fields, .count = schema->count};
+        size_t at = 0, plain_at = 0, count = 0;
+        for (size_t i = 0; i < schema->count; i++) {
+            if (!prg_schema_is_printed(&schema->fields[i]))
+                continue;
+            assert_ptr_equal(prg_schema_next_printed(schema, &at), &schema->fields[i]);
+            assert_ptr_equal(prg_schema_next_printed(&plain, &plain_at), &schema->fields[i]); // without an index
+            count++;
+        }
+        assert_null(prg_schema_next_printed(schema, &at));
+        assert_null(prg_schema_next_printed(&plain, &plain_at));
+        assert_int_equal(prg_schema_printed_count(&plain), count);
+        assert_int_equal(prg_schema_printed_count(schema), count + (inlined ? prg_schema_printed_count(inlined) : 0));
+        for (size_t i = 0; i < schema->count; i++)
+            assert_ptr_equal(prg_schema_find(&plain, schema->fields[i].name), &schema->fields[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_is_sorted_without_doubles),
         cmocka_unit_test(every_field_is_found_by_its_name),
+        cmocka_unit_test(fields_that_are_always_printed_are_found),
         cmocka_unit_test(every_field_makes_sense),
         cmocka_unit_test(lists_of_a_pod_have_the_merge_keys_of_kubernetes),
         cmocka_unit_test(pointers_keep_their_zero_values_and_others_do_not),

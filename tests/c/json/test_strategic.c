@@ -514,10 +514,33 @@ static void keys_of_other_types_tell_entries_apart(void **state)
     }
 }
 
+// What is built shares with its inputs, but until somebody changes it they stay as they were.
+static void what_is_built_is_what_is_applied(void **state)
+{
+    (void)state;
+    const cJSON *rows = prg_json_get(read_test_json(&arena, "cases/json/strategic_random.json"), "rows"), *row;
+    size_t count = 0;
+    prg_json_each (row, rows) {
+        const cJSON *from = prg_json_get(row, "from"), *patch = prg_json_get(row, "patch");
+        cJSON *applied = NULL, *built = NULL;
+        if (strcmp(prg_json_get_text(row, "op"), "apply") != 0)
+            continue;
+        const char *before = prg_json_print_arena(&arena, row, 0);
+        int rc = prg_strategic_apply(&arena, &prg_schema_pod, from, patch, &applied, NULL);
+        assert_int_equal(prg_strategic_build(&arena, &prg_schema_pod, from, patch, &built, NULL), rc);
+        assert_string_equal(prg_json_print_arena(&arena, row, 0), before);
+        if (rc == PRG_OK)
+            assert_string_equal(prg_json_print_arena(&arena, built, 0), prg_json_print_arena(&arena, applied, 0));
+        count++;
+    }
+    assert_true(count >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_pods_merge_as_recorded),
+        cmocka_unit_test(what_is_built_is_what_is_applied),
         cmocka_unit_test(entries_of_the_original_are_slipped_in_before_their_followers),
         cmocka_unit_test(long_lists_are_ordered_by_the_same_rule),
         cmocka_unit_test(fields_that_are_not_known_merge_like_json),

@@ -402,6 +402,39 @@ static void origins_and_positions_travel_with_copies(void **state)
     prg_arena_release(&other);
 }
 
+static void a_clone_has_nodes_of_its_own_and_the_same_texts(void **state)
+{
+    (void)state;
+    cJSON *tree = json_of(&arena, "{'a':['x',{'b':'y'},1.50],'c':{}}");
+    uint32_t identity = prg_json_identity(tree);
+    prg_json_tag(tree, 5);
+    struct prg_arena other = {0};
+    cJSON *clone = prg_json_clone(&other, tree), *x = prg_json_get(clone, "a")->child;
+    assert_compact(clone, "{\"a\":[\"x\",{\"b\":\"y\"},1.50],\"c\":{}}");
+    assert_ptr_equal(prg_json_text(x), prg_json_text(prg_json_get(tree, "a")->child));
+    assert_ptr_equal(clone->child->string, tree->child->string);
+    assert_int_equal(prg_json_origin(x), 5);
+    assert_int_not_equal(prg_json_identity(clone), identity);
+    prg_json_set_string(&other, clone, "c", "z");
+    prg_json_detach(prg_json_get(clone, "a"), x);
+    prg_json_tag(clone, 6);
+    assert_compact(tree, "{\"a\":[\"x\",{\"b\":\"y\"},1.50],\"c\":{}}");
+    assert_int_equal(prg_json_origin(tree->child), 5);
+    assert_null(prg_json_clone(&other, NULL));
+    prg_arena_release(&other);
+}
+
+static void a_shared_key_is_not_copied(void **state)
+{
+    (void)state;
+    static const char key[] = "key";
+    cJSON *object = prg_json_object(&arena);
+    prg_json_add_shared(object, key, prg_json_int(&arena, -10));
+    prg_json_add_shared(object, "other", prg_json_null(&arena));
+    assert_ptr_equal(object->child->string, key);
+    assert_compact(object, "{\"key\":-10,\"other\":null}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +451,8 @@ int main(void)
         cmocka_unit_test(wide_objects_are_compared_through_an_index),
         cmocka_unit_test(the_digest_does_not_change_between_releases),
         cmocka_unit_test(origins_and_positions_travel_with_copies),
+        cmocka_unit_test(a_clone_has_nodes_of_its_own_and_the_same_texts),
+        cmocka_unit_test(a_shared_key_is_not_copied),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -283,6 +283,24 @@ static void short_quantities_are_canonical_as_they_are(void **state)
         }
 }
 
+// A sign is not among the usual, so such a text goes the long way.
+static void the_usual_quantities_are_read_like_all_others(void **state)
+{
+    static const char *const suffixes[] = {"", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"};
+    prg_auto_arena own = {0};
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(suffixes); i++)
+        for (int n = 0; n < 1100; n++) {
+            const char *text = prg_arena_printf(&own, "%d%s", n, suffixes[i]);
+            struct prg_quantity usual = quantity(text), other = quantity(prg_arena_join(&own, "+", text));
+            assert_memory_equal(usual.nano, other.nano, sizeof(usual.nano));
+            assert_int_equal(usual.is_negative, other.is_negative);
+            assert_int_equal(usual.is_dec, other.is_dec);
+            assert_int_equal(usual.scale, other.scale);
+            assert_int_equal(usual.format, other.format);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +309,7 @@ int main(void)
         TEST(every_recorded_function_case_holds),
         TEST(resources_of_pods_get_their_canonical_text),
         TEST(short_quantities_are_canonical_as_they_are),
+        TEST(the_usual_quantities_are_read_like_all_others),
         TEST(a_canonical_text_stays_as_it_is),
         TEST(what_is_no_quantity_is_refused_with_a_reason),
         TEST(the_largest_amounts_stay_exact),

@@ -131,6 +131,24 @@ static void a_list_of_the_wrong_type_spoils_its_section(void **state)
     }
 }
 
+static void a_view_of_the_configuration_shows_what_its_json_says(void **state)
+{
+    static const char *const data[] = {"{}", "{\"deploy\": \"{}\"}",
+                                       "{\"deploy\": \"{\\\"a\\\":[1]}\", \"inferenceService\": "
+                                       "\"{\\\"serviceLabelDisallowedList\\\":[\\\"x\\\"],\\\"resource\\\":{}}\"}"};
+    prg_auto_arena arena = {0};
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(data); i++) {
+        struct prg_serving_config config;
+        config_of(&arena, data[i], &config);
+        const char *before = prg_json_print_arena(&arena, config.sections, 0);
+        cJSON *json = prg_serving_config_to_json(&arena, &config);
+        assert_json_equal(prg_serving_config_view(&arena, &config), json);
+        prg_json_set_int(&arena, prg_json_ensure_object(&arena, json, "inferenceService"), "mine", 1);
+        assert_string_equal(prg_json_print_arena(&arena, config.sections, 0), before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +158,7 @@ int main(void)
         cmocka_unit_test(null_is_an_empty_section),
         cmocka_unit_test(the_built_in_lists_count_with_the_section_only),
         cmocka_unit_test(configured_lists_add_to_the_built_in_ones),
+        cmocka_unit_test(a_view_of_the_configuration_shows_what_its_json_says),
         cmocka_unit_test(a_list_of_the_wrong_type_spoils_its_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

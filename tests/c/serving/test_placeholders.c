@@ -29,6 +29,13 @@ static void check_recorded(struct prg_arena *arena, int64_t id, const cJSON *in,
         print_error("case %lld\n", (long long)id);
     assert_ok(rc, &err);
     assert_cleaned_equal(arena, got, prg_json_get(out, "container"), id);
+    // A container in normal form, which nobody else needs, gives the same.
+    cJSON *normal = NULL, *filled = NULL;
+    assert_ok(prg_typed_normal(arena, &prg_schema_container, prg_json_get(in, "container"), &normal, &err), &err);
+    const char *before = prg_json_print_arena(arena, normal, 0);
+    assert_ok(prg_placeholders_fill(arena, normal, prg_json_get(in, "metadata"), true, &filled, &err), &err);
+    assert_string_equal(prg_json_print_arena(arena, filled, 0), prg_json_print_arena(arena, got, 0));
+    assert_string_equal(prg_json_print_arena(arena, normal, 0), before);
 }
 
 static void recorded_containers_come_out_as_recorded(void **state)

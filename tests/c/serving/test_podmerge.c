@@ -412,6 +412,31 @@ static void a_list_entry_without_its_merge_key_is_refused(void **state)
         PRG_NOTFOUND);
 }
 
+static void a_copied_runtime_may_go_before_the_result(void **state)
+{
+    static const char runtime[] =
+        "{'name':'a','image':'i','args':['x'],'newer':{'k':'v'},'env':[{'name':'A','value':'1'},"
+        "{'name':'C','value':'3'}],'resources':{'limits':{'cpu':'1000m'}}}";
+    static const char service[] = "{'args':['y'],'env':[{'name':'A','value':'2'},{'name':'B','value':''}]}";
+    struct prg_merge_options options = {.compat = &prg_compat_kserve};
+    prg_auto_arena arena = {0}, theirs = {0};
+    struct prg_error err = {0};
+    cJSON *shared, *copied;
+    (void)state;
+    const cJSON *of_runtime = json_of(&theirs, runtime), *of_service = json_of(&arena, service);
+    const char *before = prg_json_print_arena(&arena, of_runtime, 0);
+    assert_ok(prg_podspec_merge_container(&arena, &options, of_runtime, of_service, &shared, &err), &err);
+    const char *text = prg_json_print_arena(&arena, shared, 0);
+    options.copies_runtime = true;
+    assert_ok(prg_podspec_merge_container(&arena, &options, of_runtime, of_service, &copied, &err), &err);
+    prg_json_set_string(&arena, shared, "image", "mine");
+    prg_json_tag(shared, PRG_ORIGIN_IMAGE);
+    assert_string_equal(prg_json_print_arena(&arena, of_runtime, 0), before);
+    assert_int_equal(prg_json_origin(of_runtime->child), PRG_ORIGIN_NONE);
+    prg_arena_release(&theirs);
+    assert_string_equal(prg_json_print_arena(&arena, copied, 0), text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +451,7 @@ int main(void)
         cmocka_unit_test(another_source_of_a_variable_replaces_the_runtimes_when_mended),
         cmocka_unit_test(wrong_types_name_side_and_pointer),
         cmocka_unit_test(every_field_knows_its_layer),
+        cmocka_unit_test(a_copied_runtime_may_go_before_the_result),
         cmocka_unit_test(six_fields_of_the_runtime_or_all_reach_the_pod),
         cmocka_unit_test(a_volume_source_of_the_service_replaces_the_runtimes_when_mended),
         cmocka_unit_test(init_containers_of_both_sides_follow_the_same_rule),

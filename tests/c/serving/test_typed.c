@@ -194,6 +194,45 @@ static void a_quantity_with_a_nul_byte_is_refused(void **state)
     assert_error_has(&err, "/limits/cpu");
 }
 
+static void a_form_marks_and_leaves_out_in_the_same_pass(void **state)
+{
+    static const char *const only[] = {"name", "newer", NULL}, *const without[] = {"image", "newer", NULL};
+    struct prg_typed_form form = {.origin = PRG_ORIGIN_SERVICE, .only = only};
+    prg_auto_arena arena = {0}, theirs = {0};
+    struct prg_error err = {0};
+    cJSON *got, *given = json_of(&theirs, "{'image':'i','name':'n','newer':{'image':'x'},'tty':true}");
+    (void)state;
+    prg_json_tag_one(prg_json_get(given, "name"), PRG_ORIGIN_CONFIG);
+    assert_ok(prg_typed_make(&arena, &prg_schema_container, given, &form, &got, &err), &err);
+    assert_json_text(&arena, got, "{'name':'n','newer':{'image':'x'}}");
+    assert_int_equal(prg_json_origin(got), PRG_ORIGIN_SERVICE);
+    assert_int_equal(prg_json_origin(prg_json_get(got, "name")), PRG_ORIGIN_CONFIG);
+    assert_int_equal(prg_json_origin(prg_json_at(got, "newer", "image")), PRG_ORIGIN_SERVICE);
+    form = (struct prg_typed_form){.without = without, .shares_texts = true};
+    assert_ok(prg_typed_make(&arena, &prg_schema_container, given, &form, &got, &err), &err);
+    assert_ptr_equal(prg_json_get_text(got, "name"), prg_json_get_text(given, "name"));
+    form.shares_texts = false;
+    assert_ok(prg_typed_make(&arena, &prg_schema_container, given, &form, &got, &err), &err);
+    prg_arena_release(&theirs); // the result has texts of its own
+    assert_json_text(&arena, got, "{'name':'n','tty':true}");
+}
+
+static void whole_numbers_of_any_length_are_told_from_others(void **state)
+{
+    prg_auto_arena arena = {0};
+    struct prg_error err = {0};
+    cJSON *got = NULL;
+    (void)state;
+    assert_json_text(&arena,
+                     normal(&arena, &prg_schema_probe,
+                            "{'periodSeconds':-0,'timeoutSeconds':0,"
+                            "'successThreshold':999999999999999999,'failureThreshold':9223372036854775807}"),
+                     "{'successThreshold':999999999999999999,'failureThreshold':9223372036854775807}");
+    assert_int_equal(prg_typed_normal(&arena, &prg_schema_probe,
+                                      json_of(&arena, "{'periodSeconds':9223372036854775808}"), &got, &err),
+                     PRG_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +245,8 @@ int main(void)
         cmocka_unit_test(unknown_fields_stay_and_directives_go),
         cmocka_unit_test(nothing_reads_as_an_empty_object),
         cmocka_unit_test(position_and_origin_stay),
+        cmocka_unit_test(a_form_marks_and_leaves_out_in_the_same_pass),
+        cmocka_unit_test(whole_numbers_of_any_length_are_told_from_others),
         cmocka_unit_test(wrong_types_name_the_pointer),
         cmocka_unit_test(all_kinds_of_a_table_are_known),
         cmocka_unit_test(a_quantity_with_a_nul_byte_is_refused),
