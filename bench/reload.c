@@ -156,6 +156,7 @@ void bench_reload(void)
     bench_measure("reload.specs", reload_once, &r);
     edit(folder, "il_stage");
     bench_measure("reload.checked.stage", load_checked, &r);
+    bench_check(prg_policy_export(folder, true, &err), &err);
     edit(folder, "image");
     bench_measure("reload.checked.image", load_checked, &r);
     measure_swap(&r);
