@@ -22,8 +22,10 @@ struct view {
 };
 
 enum {
-    FRONT_MEMBERS = 64,  // of an object that gets a table; more are looked for, and charged
-    FRONT_BYTES = 16384, // what a front may take while it is made
+    FRONT_MEMBERS = 64,   // of an object that gets a table; more are looked for, and charged
+    FRONT_TEXT = 512,     // longest text that is put there unasked
+    FRONT_BYTES = 131072, // more than a front can take
+    FRONT_BLOCK = 131072, // more than its largest block, or the list of all fronts, can
 };
 enum { EAGER_INNER = 3 }; // members up to which an object inside an eager one is eager too
 
@@ -516,6 +518,18 @@ void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_vi
 
 // ---- fronts ----
 
+static bool fits_front(const cJSON *object)
+{
+    const cJSON *item;
+    size_t count = 0;
+    prg_json_each (item, object) {
+        if (++count > FRONT_MEMBERS || strlen(item->string) > FRONT_TEXT ||
+            (prg_json_is_string(item) && prg_json_text_length(item) > FRONT_TEXT))
+            return false;
+    }
+    return true;
+}
+
 // Pushes the view of a front's object. depth: levels below it whose objects get tables as well.
 static void push_in_front(lua_State *L, uint32_t number, const cJSON *object, int depth)
 {
@@ -528,7 +542,7 @@ static void push_in_front(lua_State *L, uint32_t number, const cJSON *object, in
     lua_createtable(L, 0, (int)prg_json_count(object));
     prg_json_each (item, object) {
         lua_pushstring(L, item->string);
-        if (prg_json_is_object(item) && depth > 0 && prg_json_count(item) <= FRONT_MEMBERS) {
+        if (prg_json_is_object(item) && depth > 0 && fits_front(item)) {
             push_in_front(L, number, item, depth - 1);
         } else {
             prg_view_push(L, item);
@@ -572,16 +586,20 @@ void prg_view_make_front(lua_State *L, const char *key, size_t length, const cJS
 {
     struct prg_vm *vm = prg_vm_of(L);
     struct prg_vm_fronts *fronts = &vm->fronts;
-    size_t index = fronts->count, before;
+    size_t index = fronts->count;
+    if (!fits_front(object) || vm->limits.max_block_bytes < FRONT_BLOCK || vm->limits.max_memory_bytes < FRONT_BYTES) {
+        prg_view_push(L, object);
+        return;
+    }
     luaL_checkstack(L, 8, "view");
-    fronts->reserved = FRONT_BYTES; // whatever raises below has made nothing
+    fronts->reserved = FRONT_BYTES; // until the next call if something raises below; then nothing is kept
+    fronts->making = 0;
     push_front_table(L, fronts);
-    before = vm->used_bytes;
     push_in_front(L, (uint32_t)(fronts->gone + index + 1), object, 1);
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, (lua_Integer)index + 1);
     lua_remove(L, -2);
-    fronts->bytes += vm->used_bytes > before ? vm->used_bytes - before : FRONT_BYTES; // garbage may have gone meanwhile
+    fronts->bytes += fronts->making;
     fronts->reserved = 0;
     if (index == fronts->cap) {
         fronts->cap = fronts->cap ? fronts->cap * 2 : 64;

@@ -39,7 +39,8 @@ void prg_view_push_noting(lua_State *L, const cJSON *object, const struct prg_vi
 
 // Pushes the front; false: there is none, and nothing is pushed.
 bool prg_view_push_front(lua_State *L, const char *key, size_t length);
-// Makes it, and pushes it. object: in vm->fronts.arena, may refer to trees that live as long as the key means anything.
+// Makes it, and pushes it; a view that is not kept if the object is too large or the limits are too tight. object: in
+// vm->fronts.arena, may refer to trees that live as long as the key means anything.
 void prg_view_make_front(lua_State *L, const char *key, size_t length, const cJSON *object);
 
 void prg_view_push_null(lua_State *L); // perigee.null

@@ -230,6 +230,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
     }
     void *moved = prg_xrealloc(block, new_size);
     vm->used_bytes += new_size - old_size;
+    if (vm->fronts.reserved && new_size > old_size)
+        vm->fronts.making += new_size - old_size;
     return moved;
 }
 
@@ -374,7 +376,8 @@ static size_t most_front_bytes(const struct prg_vm *vm)
 static void drop_fronts(struct prg_vm *vm)
 {
     struct prg_vm_fronts *fronts = &vm->fronts;
-    luaL_unref(vm->L, LUA_REGISTRYINDEX, fronts->table);
+    if (fronts->table)
+        luaL_unref(vm->L, LUA_REGISTRYINDEX, fronts->table);
     fronts->table = 0;
     fronts->gone += (uint32_t)fronts->count;
     fronts->count = 0;

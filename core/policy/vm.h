@@ -48,7 +48,8 @@ struct prg_vm_fronts {
     int table;              // registry: by index; 0: none yet
     struct prg_arena arena; // their trees
     size_t bytes;           // of Lua
-    size_t reserved;        // for the one that is being made
+    size_t reserved;        // for the one that is being made, 0: none is
+    size_t making;          // what that one has taken so far
 };
 
 struct prg_vm {

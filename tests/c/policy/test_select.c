@@ -789,6 +789,45 @@ static void kept_views_take_no_more_than_their_room(void **state)
     remove_folder(folder);
 }
 
+// What a policy does not touch costs it nothing, however large it is and however tight its limits are.
+static void what_is_kept_trips_no_limit(void **state)
+{
+    static const char *const limits[] = {"limits: {blockBytes: 6000}\n", "limits: {memoryBytes: 100000}\n", ""};
+    struct prg_arena *arena = *state;
+    const char *lua = "local M = { api = 'runtime_selection/v1' }\n"
+                      "function M.accept(c) return c.spec.short == 's' and c.spec.nothing == nil end\n"
+                      "function M.before(a, b) return a.name > b.name end\n"
+                      "return M\n";
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    prg_strbuf_pad(&text, 'x', 8 << 20); // more than a block may have by default
+    for (size_t i = 0; i < PRG_COUNT(limits); i++) {
+        char *folder = policy_folder(arena, "runtime_selection.lua", lua, "policies.yaml", limits[i], NULL);
+        struct prg_policy_set *set = load_set(folder);
+        struct prg_candidate candidates[20];
+        struct prg_runtime_request request = default_request(arena);
+        memset(candidates, 0, sizeof(candidates));
+        for (size_t k = 0; k < PRG_COUNT(candidates); k++) {
+            cJSON *object = json_of(arena, "{'spec': {'short': 's', 'list': [1, 2]}}"), *spec = object->child;
+            if (k % 2)
+                prg_json_set_string(arena, spec, "long", text.text);
+            for (size_t member = 0; k % 3 == 0 && member < 60; member++)
+                prg_json_set_int(arena, spec, prg_arena_printf(arena, "m%zu", member), 1);
+            candidates[k] = (struct prg_candidate){.name = prg_arena_printf(arena, "r%02zu", k),
+                                                   .object = object,
+                                                   .created = "",
+                                                   .identity = prg_json_identity(object)};
+        }
+        for (request.candidates = 1; request.candidates < 5; request.candidates++) {
+            struct choice choice = choose(arena, set, &request, candidates, PRG_COUNT(candidates));
+            assert_ok(choice.rc, &choice.err);
+            assert_int_equal(choice.selection.count, PRG_COUNT(candidates));
+            assert_string_equal(choice.selection.chosen->name, "r19");
+        }
+        prg_policy_set_unref(set);
+        remove_folder(folder);
+    }
+}
+
 static void many_candidates_are_sorted_with_few_questions(void **state)
 {
     enum { COUNT = 1000 };
@@ -830,6 +869,7 @@ int main(void)
         cmocka_unit_test(a_kept_view_is_like_any_other),
         cmocka_unit_test(a_kept_view_does_not_outlive_its_call),
         cmocka_unit_test(kept_views_take_no_more_than_their_room),
+        cmocka_unit_test(what_is_kept_trips_no_limit),
         cmocka_unit_test(no_candidates_or_none_accepted_choose_nothing),
         cmocka_unit_test(an_overlay_answers_for_the_functions_it_has),
         cmocka_unit_test(candidates_that_before_holds_equal_stay_in_the_default_order),
