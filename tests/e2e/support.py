@@ -20,7 +20,7 @@ KUBE_CLIENT = os.path.join(BUILD, "kube_client")
 SYSTEM = "perigee-system"  # the namespace of deploy/base
 ACCOUNT = "perigee"
 
-long = unittest.skipUnless(os.environ.get("PERIGEE_E2E_LONG"), "takes minutes: scripts/nightly")
+long = unittest.skipUnless(os.environ.get("PERIGEE_E2E_LONG"), "takes long: only in scripts/nightly")
 
 LAB = None  # set by run.py before the tests are loaded
 _installed = set()

@@ -78,6 +78,7 @@ class Clock(FaultCase):
         self.assertEqual((spec["holderIdentity"], spec["leaseTransitions"]), (before["holderIdentity"], before["leaseTransitions"]))
         self.assertEqual(self.controller.metric("leader_election_master_status"), 1)
 
+    @long
     def test_02_back_and_forth_while_another_waits_for_the_lease(self):
         """Who stands by judges by how long the lease has not changed, not by the times written in it."""
         other = Controller(self.lab, self.folder, "other").start()
@@ -92,6 +93,7 @@ class Clock(FaultCase):
 
 
 class Stopped(FaultCase):
+    @long
     def test_03_a_leader_that_stood_still_while_another_took_over(self):
         """The second replica leads when the lease has run out and does the work; the first, woken, does not write."""
         other = Controller(self.lab, self.folder, "second").start()
@@ -181,6 +183,7 @@ class Access(FaultCase):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
         self.final(deadline=90, most_requests=900)
 
+    @long
     def test_07_nowhere_to_log_to(self):
         self.controller.stop()
         path, self.controller.log_path = self.controller.log_path, "/dev/full"
@@ -302,9 +305,11 @@ esac
     def test_11_one_that_fails(self):
         self.complains("fail", "your session has ended, log in again")
 
+    @long
     def test_12_one_that_prints_something_else(self):
         self.complains("garbage", "its answer is not JSON")
 
+    @long
     def test_13_one_that_speaks_another_version(self):
         self.complains("version", "v1alpha1")
 
@@ -399,6 +404,7 @@ class Proxies(ControlledCase):
         self.eventually(lambda: str(port) in controller.log, 30, f"a word about the proxy; log: {controller.log[-800:]}")
         self.assertEqual((controller.get("/healthz")[0], controller.get("/readyz")[0]), (200, 500))
 
+    @long
     def test_21_one_that_says_nothing(self):
         self.tunnel.manner = "hang"
         controller = self.start(**{"proxy-url": self.tunnel.url})
