@@ -203,6 +203,19 @@ static int replay_all(struct replay *replay, struct prg_error *err)
     return PRG_OK;
 }
 
+// A ConfigMap that they are in is that of the recording.
+static int load_own(struct replay *replay, const struct prg_settings *settings, struct prg_error *err)
+{
+    struct prg_store *newest = NULL;
+    int rc = PRG_OK;
+    if (prg_text_has_prefix(settings->policies, "configmap:"))
+        rc = prg_recording_store(replay->recording, &newest, err);
+    if (rc == PRG_OK)
+        rc = prg_cli_set_load(replay->options, settings->policies, newest, &settings->limits, false, &replay->own, err);
+    prg_store_free(newest);
+    return rc;
+}
+
 static int open_replay(struct replay *replay, struct prg_error *err)
 {
     const struct prg_cli_options *options = replay->options;
@@ -211,17 +224,13 @@ static int open_replay(struct replay *replay, struct prg_error *err)
         return prg_fail(err, PRG_INVALID, "perigee replay FILE: one recording; see perigee replay --help");
     if (prg_settings_load(options, &settings, err) != PRG_OK)
         return err->code;
-    int rc = PRG_OK;
-    if (prg_inputs_has_own_policies(options, &settings)) {
-        struct prg_policy_options load = {.folder = settings.policies, .limits = settings.limits};
-        rc = prg_policy_set_load(&load, &replay->own, err);
-    }
-    replay->is_other = replay->own || options->compat || options->config;
-    prg_arena_release(&settings.arena);
-    if (rc == PRG_OK)
-        rc = prg_recording_load(options->args[0], &replay->recording, err);
+    int rc = prg_recording_load(options->args[0], &replay->recording, err);
     if (rc == PRG_OK && prg_recording_note(replay->recording))
         fprintf(stderr, "note: %s\n", prg_recording_note(replay->recording));
+    if (rc == PRG_OK && prg_inputs_has_own_policies(options, &settings))
+        rc = load_own(replay, &settings, err);
+    replay->is_other = replay->own || options->compat || options->config;
+    prg_arena_release(&settings.arena);
     return rc;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "controller/choice.h"
 #include "object/meta.h"
 #include "store/intent.h"
 
@@ -266,6 +267,15 @@ static int record_events(struct prg_reconcile *r, struct prg_error *err)
     return PRG_OK;
 }
 
+// An Event that cannot be recorded is no reason to reconcile again.
+static void tell_choice(struct prg_reconcile *r)
+{
+    struct prg_store_event event;
+    struct prg_error ignored = {0};
+    if (prg_choice_event(r->subject, r->plan, &event))
+        (void)record(r, &event, &ignored);
+}
+
 static void tell_events(struct prg_reconcile *r)
 {
     struct prg_error err = {0};
@@ -353,8 +363,10 @@ static void on_status(const struct prg_write_outcome *outcome, void *ctx)
         tell_failure(r);
         return;
     }
-    if (is_done)
+    if (is_done) {
+        tell_choice(r);
         tell_events(r);
+    }
     finish(r);
 }
 

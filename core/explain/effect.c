@@ -2,9 +2,12 @@
 // effect.c: two plans of one subject side by side.
 //
 // Pods of a workload are those of its stored status, else the replicas that it is to have, else what its autoscaler
-// starts with, else one. A pod template that changes in any field restarts all of them.
+// starts with, else one. Where the new plan asks for another number of replicas than the base's, that is its number. A
+// pod template that changes in any field restarts all of them.
 #include "explain/effect.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/summary.h"
@@ -70,26 +73,47 @@ static const cJSON *scaler_of(const struct prg_plan *plan, const cJSON *workload
     return NULL;
 }
 
+// The new plan asks for another number of replicas than the base's.
+static bool has_other_replicas(const struct comparing *c, const struct prg_plan *plan, const cJSON *workload)
+{
+    const cJSON *object;
+    if (plan != c->plans[1] || !c->plans[0])
+        return false;
+    prg_json_each (object, c->plans[0]->objects)
+        if (prg_text_equal(prg_json_get_text(object, "kind"), prg_json_get_text(workload, "kind")) &&
+            strcmp(prg_meta_name(object), prg_meta_name(workload)) == 0)
+            return !prg_json_equal(prg_json_at(object, "spec", "replicas"), prg_json_at(workload, "spec", "replicas"));
+    return false;
+}
+
+static bool read_count(const char *text, int64_t *ret)
+{
+    char *end;
+    errno = 0;
+    long long count = text ? strtoll(text, &end, 10) : 0;
+    if (!text || !*text || errno || *end)
+        return false;
+    *ret = count;
+    return true;
+}
+
 static int64_t pods_of(const struct comparing *c, const struct prg_plan *plan, const cJSON *workload)
 {
-    prg_auto_arena scratch;
     int64_t count;
-    prg_arena_init(&scratch);
     if (!template_of(workload))
         return 0;
     if (prg_text_equal(prg_json_get_text(workload, "kind"), "Pod"))
         return 1;
-    if (prg_json_int64(prg_json_at(workload, "spec", "replicas"), &count))
+    const cJSON *stored = stored_of(c, workload), *planned = prg_json_at(workload, "spec", "replicas");
+    if (has_other_replicas(c, plan, workload) && prg_json_int64(planned, &count))
         return count < 0 ? 0 : count;
-    const cJSON *stored = stored_of(c, workload);
     const cJSON *scaler = scaler_of(plan, workload);
     const char *least = prg_json_text(
         prg_json_at(workload, "spec", "template", "metadata", "annotations", "autoscaling.knative.dev/min-scale"));
-    if (prg_json_int64(prg_json_at(stored, "status", "replicas"), &count) ||
+    if (prg_json_int64(prg_json_at(stored, "status", "replicas"), &count) || prg_json_int64(planned, &count) ||
         prg_json_int64(prg_json_at(stored, "spec", "replicas"), &count) ||
         prg_json_int64(prg_json_at(scaler, "spec", "minReplicas"), &count) ||
-        prg_json_int64(prg_json_at(scaler, "spec", "minReplicaCount"), &count) ||
-        (least && prg_json_int64(prg_json_number(&scratch, least), &count)))
+        prg_json_int64(prg_json_at(scaler, "spec", "minReplicaCount"), &count) || read_count(least, &count))
         return count < 0 ? 0 : count;
     return 1;
 }

@@ -220,12 +220,14 @@ static int topology(void *ctx, const struct prg_topology_request *request, struc
     int rc = twin->first->topology(twin->first->ctx, request, ret, ret_refusal, source, err);
     if (!asks_second(twin, PRG_TWIN_MULTI_NODE))
         return rc;
-    struct prg_topology other = *ret;
+    struct prg_topology other = {0};
     const char *refusal = NULL;
     struct prg_error ignored = {0};
     int second = twin->second->topology(twin->second->ctx, request, &other, &refusal, NULL, &ignored);
-    bool is_same = prg_text_equal(*ret_refusal, refusal) && ret->nodes == other.nodes &&
-                   ret->head_gpus == other.head_gpus && ret->worker_gpus == other.worker_gpus;
+    bool is_same = prg_text_equal(*ret_refusal, refusal); // a refusal leaves the rest alone
+    if (is_same && !refusal)
+        is_same =
+            ret->nodes == other.nodes && ret->head_gpus == other.head_gpus && ret->worker_gpus == other.worker_gpus;
     return settle(twin, rc, second, is_same);
 }
 

@@ -92,6 +92,22 @@ class Diff(Case):
         report = self.diff("--policies", self.policy("image", 'function M.tag() return "a:b" end'), "-n", "default", "isvc/iris")
         self.assertEqual(report["restarts"], 5)
 
+    def test_pods_that_run_count_before_those_that_are_asked_for(self):
+        self.write("fleet/services.yaml", service("iris", extra=GPU).replace(
+            "serving.kserve.io/deploymentMode: Standard", "serving.kserve.io/deploymentMode: Standard\n    serving.kserve.io/autoscalerClass: none") +
+            "    minReplicas: 3\n")
+        plan = self.plan(*self.sources, "isvc/iris")
+        deployment = next(o for o in plan["objects"] if o["kind"] == "Deployment")
+        self.assertEqual(deployment["spec"]["replicas"], 3)
+        deployment["status"] = {"replicas": 5}
+        self.write("fleet/stored.json", json.dumps(deployment))
+        image = self.policy("image", 'function M.tag() return "a:b" end')
+        report = self.diff("--policies", image)
+        self.assertEqual((report["restarts"], report["gpusBefore"], report["gpusAfter"]), (5, 10, 10))
+        self.write("with.yaml", self.read("fleet/services.yaml").replace("minReplicas: 3", "minReplicas: 4"))
+        report = self.diff("--with", self.path("with.yaml"))
+        self.assertEqual((report["restarts"], report["gpusBefore"], report["gpusAfter"]), (0, 10, 8))
+
     def test_another_number_of_gpus(self):
         changed = yaml.safe_load(service("llm", framework="huggingface", extra=GPU))
         changed["spec"]["predictor"]["model"]["resources"] = {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}

@@ -238,6 +238,55 @@ static void an_event_is_recorded_once_however_often_the_plan_says_it(void **stat
     assert_int_equal(recorded, 1);
 }
 
+struct told {
+    size_t count;
+    char last[400];
+};
+
+static void note_choice(const struct prg_key *key, const struct prg_store_event *event, unsigned count, void *ctx)
+{
+    struct told *told = ctx;
+    (void)key;
+    if (strcmp(event->reason, "RuntimeSelected") != 0)
+        return;
+    told->count += count;
+    snprintf(told->last, sizeof(told->last), "%s %s", event->type, event->message);
+}
+
+static struct told choices(struct fixture *f)
+{
+    struct told told = {0};
+    prg_store_mem_each_event(f->store, note_choice, &told);
+    return told;
+}
+
+static void a_choice_is_told_once_for_each_change_with_how_it_was_made(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_error err = {0};
+    put_service(f, "iris", sklearn);
+    for (int i = 0; i < 3; i++) {
+        changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+        (void)run(f);
+    }
+    struct told told = choices(f);
+    assert_int_equal(told.count, 1);
+    assert_non_null(strstr(told.last, "Normal ClusterServingRuntime kserve-sklearnserver: "));
+    assert_non_null(strstr(told.last, "runtime_selection.lua:"));
+    cJSON *edited = prg_json_copy(&f->arena, get(f, "serving.kserve.io", "InferenceService", "iris"));
+    assert_non_null(prg_json_get(edited, "status"));
+    prg_json_set_string(&f->arena, prg_json_at(edited, "spec", "predictor", "model"), "runtime", "kserve-mlserver");
+    prg_json_set_string(&f->arena, prg_json_at(edited, "spec", "predictor", "model"), "protocolVersion", "v2");
+    assert_ok(prg_store_mem_put(f->store, edited, false, true, &err), &err);
+    for (int i = 0; i < 3; i++) {
+        changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+        (void)run(f);
+    }
+    told = choices(f);
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.last, "Normal ClusterServingRuntime kserve-mlserver: the service names it");
+}
+
 static int broken_apply(struct prg_store *store, const cJSON *object, enum prg_write_result *ret, struct prg_error *err)
 {
     (void)store;
@@ -365,6 +414,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_event_is_recorded_once_however_often_the_plan_says_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_choice_is_told_once_for_each_change_with_how_it_was_made, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_applied_is_told_in_the_status_and_tried_again_later, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(where_there_is_to_be_no_route_a_service_is_ready_without_one, setup, teardown),
