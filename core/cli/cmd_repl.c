@@ -452,6 +452,8 @@ static int write_new(const char *path, const char *text, size_t length, struct p
     bool good = fwrite(text, 1, length, file) == length;
     int saved = errno;
     good = fclose(file) == 0 && good;
+    if (!good)
+        unlink(path); // half of it would be in the way of the next try
     return good ? PRG_OK : prg_fail(err, PRG_IO, "%s: %s", path, strerror(saved));
 }
 
@@ -542,8 +544,9 @@ static int run_edit(struct repl *repl, const char *arguments, struct prg_error *
     prg_auto_strbuf path = PRG_STRBUF_INIT;
     const char *folder = folder_of_set(repl);
     if (!folder)
-        return prg_fail(err, PRG_INVALID,
-                        "edit needs a set in a folder: start with --policies DIR (perigee policies export DIR makes one)");
+        return prg_fail(
+            err, PRG_INVALID,
+            "edit needs a set in a folder: start with --policies DIR (perigee policies export DIR makes one)");
     if (!*arguments || strchr(arguments, '/'))
         return prg_fail(err, PRG_INVALID, "edit NAME: a file of %s, without .lua", folder);
     prg_strbuf_printf(&path, "%s/%s.lua", folder, arguments);

@@ -143,8 +143,12 @@ static int read_namespace_policies(struct prg_settings *settings, const char *fi
         return place_error(err, file, list, "namespacePolicies is a list of names", "");
     prg_json_each (item, list) {
         uint32_t one;
-        if (!prg_json_text(item) || prg_policy_names_read(prg_json_text(item), &one, err) != PRG_OK)
+        const char *name = prg_json_text(item);
+        struct prg_json_position at = prg_json_position(item);
+        if (!name || strchr(name, ','))
             return place_error(err, file, item, "the name of a policy is needed", "");
+        if (prg_policy_names_read(name, &one, err) != PRG_OK)
+            return prg_wrap(err, "%s:%u:%u: namespacePolicies", file, at.line, at.column);
         settings->namespace_policies |= one;
     }
     return PRG_OK;
@@ -258,8 +262,10 @@ int prg_settings_load(const struct prg_cli_options *options, struct prg_settings
         rc = prg_wrap(err, "--namespace-policies %s", options->namespace_policies);
     if (rc == PRG_OK && ret->policies && !prg_text_has_prefix(ret->policies, "configmap:") &&
         stat(ret->policies, &info) != 0)
-        rc = prg_fail(err, PRG_IO, "--policies %s: no such folder (perigee policies export DIR makes one)",
-                      ret->policies);
+        rc = prg_fail(err, PRG_IO,
+                      "--policies %s: %s; a folder (perigee policies export DIR makes one), "
+                      "configmap:NAMESPACE/NAME or a file with its manifest",
+                      ret->policies, errno == ENOENT ? "no such folder or file" : strerror(errno));
     if (rc != PRG_OK)
         prg_arena_release(&ret->arena);
     return rc;

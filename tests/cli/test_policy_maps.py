@@ -163,6 +163,20 @@ class Maps(LiveCase):
             p.stdin.close()
             self.assertEqual(p.wait(timeout=60), 0)
 
+    def test_replay_and_diff_take_a_map(self):
+        self.write("service.yaml", service())
+        source = ["-f", self.path("service.yaml"), "-f", CATALOG, "-R", "-f", self.as_file(name="map.yaml")]
+        self.run_perigee("plan", *source, "isvc/iris", "--record", self.path("r.ndjson"))
+        for name in (self.path("map.yaml"), os.path.dirname(self.write("rules/image.lua", IMAGE))):
+            out, _ = self.run_perigee("replay", self.path("r.ndjson"), "--policies", name, code=1)
+            self.assertIn("mirror.example", out)
+        for name in (self.path("map.yaml"), "configmap:perigee/rules"):
+            out, _ = self.run_perigee("diff", *source, "--policies", name, code=1)
+            self.assertIn("iris", out)
+        config = self.write("conf.yaml", "policies: configmap:perigee/rules\nnamespacePolicies: [imag]\n")
+        _, err = self.run_perigee("plan", *source, "--config", config, code=2)
+        self.assertIn("conf.yaml:2:21: namespacePolicies: there is no policy 'imag'; did you mean 'image'?", err)
+
     def test_plan_takes_a_manifest_and_the_controller_does_not(self):
         self.write("service.yaml", service())
         shown = self.plan("-f", self.path("service.yaml"), "-f", CATALOG, "-R", "--policies", self.as_file(name="rules/map.yaml"), "isvc/iris")

@@ -196,10 +196,17 @@ static void the_shipped_policies_are_clean(void **state)
     assert_true(count >= 8);
 }
 
+struct walk {
+    struct prg_types *types;
+    int known; // names that are there for sure
+};
+
 static void check_signature(const char *name, void *ctx)
 {
-    struct prg_types *types = ctx;
+    struct walk *walk = ctx;
+    struct prg_types *types = walk->types;
     char library[32];
+    walk->known += strcmp(name, "string.format") == 0 || strcmp(name, "pairs") == 0 || strcmp(name, "utf8.codes") == 0;
     const char *dot = strchr(name, '.');
     if (strcmp(name, "perigee") == 0)
         return;
@@ -218,7 +225,9 @@ static void every_name_of_the_sandbox_has_a_signature(void **state)
     (void)state;
     prg_arena_init(&arena);
     prg_types_init(&types, &arena);
-    prg_policy_each_global(check_signature, &types);
+    struct walk walk = {&types, 0};
+    prg_policy_each_global(check_signature, &walk);
+    assert_int_equal(walk.known, 3);
     prg_types_release(&types);
 }
 

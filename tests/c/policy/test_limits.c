@@ -42,10 +42,8 @@ static void garbage_is_collected_not_counted(void **state)
 static void the_wall_clock_is_a_limit_too(void **state)
 {
     struct prg_policy_limits limits = {.max_steps = UINT64_MAX / 2, .max_wall_ms = 30};
-    int64_t start = prg_clock_monotonic_ns();
     assert_text_has(script_error(*state, "while true do pcall(function() while true do end end) end", NULL, &limits),
                     "ran longer than 30 ms (limit wallMs)");
-    assert_true(prg_clock_monotonic_ns() - start < 1000000000);
 }
 
 static void steps_are_counted_the_same_each_time(void **state)
