@@ -80,7 +80,7 @@ void prg_command_help(const struct prg_command *command);
 #define PRG_OPTION_POLICIES                                                                                            \
     {                                                                                                                  \
         "policies", 0, PRG_OPTION_TEXT, PRG_AT(policies), "SET",                                                       \
-            "policy set laid over the shipped policies: a folder, configmap:NS/NAME, a manifest of one", NULL          \
+            "policy set over the shipped one: a folder, configmap:NS/NAME, or its manifest", NULL                      \
     }
 #define PRG_OPTIONS_CLUSTER                                                                                            \
     {"kubeconfig", 0, PRG_OPTION_TEXT, PRG_AT(kubeconfig), "FILE", "how to reach the cluster of configmap:NS/NAME",    \
