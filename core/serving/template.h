@@ -24,11 +24,14 @@ struct template_run {
     struct prg_error *err;
     size_t bad_offset; // in source, of the first error
     unsigned depth, steps;
+    size_t made; // bytes of all texts that functions made
 };
 // Records the offset and fails with PRG_INVALID. Returns the code.
 int template_fail(struct template_run *run, size_t offset, const char *format, ...) PRG_PRINTF(3, 4);
 // Counts a step; fails with PRG_LIMIT when there were too many.
 int template_step(struct template_run *run, size_t offset) PRG_MUST_USE;
+// Fails with PRG_LIMIT when `length` bytes are more than may be made: printed, or all together by functions.
+int template_check_length(struct template_run *run, size_t offset, size_t length) PRG_MUST_USE;
 int template_enter(struct template_run *run, size_t offset) PRG_MUST_USE; // one level deeper
 void template_leave(struct template_run *run);
 

@@ -84,6 +84,14 @@ int template_step(struct template_run *run, size_t offset)
     return prg_fail(run->err, PRG_LIMIT, "the placeholders take more than %d steps", TEMPLATE_MAX_STEPS);
 }
 
+int template_check_length(struct template_run *run, size_t offset, size_t length)
+{
+    if (length <= TEMPLATE_MAX_OUTPUT)
+        return PRG_OK;
+    run->bad_offset = offset;
+    return prg_fail(run->err, PRG_LIMIT, "the placeholders make more than %u bytes", TEMPLATE_MAX_OUTPUT);
+}
+
 int template_enter(struct template_run *run, size_t offset)
 {
     if (++run->depth <= TEMPLATE_MAX_DEPTH)
@@ -569,12 +577,10 @@ static int walk(struct execution *x, struct value dot, const struct node *nodes,
         int rc = template_step(x->run, node->offset);
         if (rc == PRG_OK)
             rc = walk_node(x, dot, node, ret_flow);
+        if (rc == PRG_OK)
+            rc = template_check_length(x->run, node->offset, x->out->length);
         if (rc != PRG_OK)
             return rc;
-        if (x->out->length > TEMPLATE_MAX_OUTPUT) {
-            x->run->bad_offset = node->offset;
-            return prg_fail(x->run->err, PRG_LIMIT, "the placeholders make more than %u bytes", TEMPLATE_MAX_OUTPUT);
-        }
     }
     return PRG_OK;
 }

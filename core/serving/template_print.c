@@ -84,6 +84,17 @@ static int check_pointer(struct template_run *run, size_t offset, const struct v
     return template_fail(run, offset, "a %s has no fixed text here; use it without print", value->go_type);
 }
 
+// A function's text. It counts with all others of the run: a text may be printed into itself again and again.
+static int made_text(struct template_run *run, size_t offset, const struct prg_strbuf *out, struct value *ret)
+{
+    int rc = template_check_length(run, offset, run->made + out->length);
+    if (rc != PRG_OK)
+        return rc;
+    run->made += out->length;
+    *ret = value_string(prg_arena_strndup(run->arena, out->text, out->length), out->length);
+    return PRG_OK;
+}
+
 int value_sprint(struct template_run *run, size_t offset, const struct value *values, size_t count, bool is_line,
                  struct value *ret)
 {
@@ -95,13 +106,14 @@ int value_sprint(struct template_run *run, size_t offset, const struct value *va
         int rc = check_pointer(run, offset, &values[i]);
         if (rc == PRG_OK)
             rc = put_plain(run, offset, &values[i], &out);
+        if (rc == PRG_OK)
+            rc = template_check_length(run, offset, run->made + out.length);
         if (rc != PRG_OK)
             return rc;
     }
     if (is_line)
         prg_strbuf_putc(&out, '\n');
-    *ret = value_string(prg_arena_strndup(run->arena, out.text, out.length), out.length);
-    return PRG_OK;
+    return made_text(run, offset, &out, ret);
 }
 
 // ---- printf ----
@@ -180,6 +192,8 @@ static int put_items_by_verb(struct template_run *run, size_t offset, const stru
         struct value text = text_of(item);
         if (rc == PRG_OK)
             rc = put_verb(run, offset, verb, &text, out);
+        if (rc == PRG_OK)
+            rc = template_check_length(run, offset, out->length);
         item = item->next;
     }
     prg_strbuf_putc(out, ']');
@@ -346,6 +360,8 @@ static int put_extra(struct template_run *run, size_t offset, const struct value
         int rc = check_pointer(run, offset, &values[i]);
         if (rc == PRG_OK)
             rc = put_plain(run, offset, &values[i], out);
+        if (rc == PRG_OK)
+            rc = template_check_length(run, offset, run->made + out->length);
         if (rc != PRG_OK)
             return rc;
     }
@@ -378,10 +394,10 @@ int value_sprintf(struct template_run *run, size_t offset, const struct value *v
             prg_strbuf_printf(&out, "%%!%c(MISSING)", verb.letter);
         else
             rc = put_verb(run, offset, &verb, &values[used++], &out);
+        if (rc == PRG_OK)
+            rc = template_check_length(run, offset, run->made + out.length);
     }
     if (rc == PRG_OK && used < count)
         rc = put_extra(run, offset, values + used, count - used, &out);
-    if (rc == PRG_OK)
-        *ret = value_string(prg_arena_strndup(run->arena, out.text, out.length), out.length);
-    return rc;
+    return rc == PRG_OK ? made_text(run, offset, &out, ret) : rc;
 }

@@ -387,6 +387,28 @@ static void a_result_of_another_type_is_an_error(void **state)
 
 // ---- bounds ----
 
+// Each use of a text that functions made makes another one: the bytes of all of them are counted, printed or not.
+static void texts_that_are_never_printed_are_bounded_too(void **state)
+{
+    static const char *const makers[] = {
+        "print",    "println", "printf `%s%s%s%s%s%s%s%s`", "printf `%q%q%q%q%q%q%q%q`", "printf `%x%x%x%x%x%x%x%x`",
+        "printf ``"};
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(makers); i++) {
+        prg_auto_arena arena = {0};
+        prg_auto_strbuf text = PRG_STRBUF_INIT;
+        struct prg_error err = {0};
+        const char *got;
+        prg_strbuf_puts(&text, "{{$x := .Name}}");
+        for (int round = 0; round < 20; round++)
+            prg_strbuf_printf(&text, "{{$x = %s $x $x $x $x $x $x $x $x}}", makers[i]);
+        prg_strbuf_puts(&text, "{{len $x}}");
+        assert_int_equal(fill(&arena, text.text, false, &got, &err), PRG_LIMIT);
+        assert_error_has(&err, "make more than 8388608 bytes");
+        assert_true(arena.used_bytes < 64 << 20);
+    }
+}
+
 static void nesting_steps_and_size_are_bounded(void **state)
 {
     prg_auto_arena arena = {0};
@@ -580,6 +602,7 @@ int main(void)
         cmocka_unit_test(long_field_chains_and_wide_runes),
         cmocka_unit_test(metadata_of_a_service_that_is_going_away),
         cmocka_unit_test(a_result_of_another_type_is_an_error),
+        cmocka_unit_test(texts_that_are_never_printed_are_bounded_too),
         cmocka_unit_test(nesting_steps_and_size_are_bounded),
         cmocka_unit_test(every_text_of_the_container_is_filled),
         cmocka_unit_test(an_empty_result_drops_the_field),
