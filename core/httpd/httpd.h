@@ -34,8 +34,8 @@ struct prg_httpd_options {
 int prg_httpd_start(uv_loop_t *loop, const struct prg_httpd_options *options, struct prg_httpd **ret,
                     struct prg_error *err) PRG_MUST_USE;
 uint16_t prg_httpd_port(const struct prg_httpd *httpd);
-// The server takes its next turn soon. To be called after MHD_upgrade_action, which it does not notice by itself, but not
-// from within its turn.
+// The server takes its next turn soon. To be called after MHD_upgrade_action, which it does not notice by itself, but
+// not from within its turn.
 void prg_httpd_wake(struct prg_httpd *httpd);
 // Accepts nothing more; what is under way goes on.
 void prg_httpd_quiesce(struct prg_httpd *httpd);
