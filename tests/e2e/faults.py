@@ -5,6 +5,7 @@
     proxy.on("GET", r"/pods\\?", answer(503))           every GET that matches is answered with 503
     proxy.on("PATCH", "/deployments/", drop, times=1)   the first one takes effect, but its answer is lost
     proxy.clear()                                       good manners again
+    proxy.check_met()                                   fails when a fault never happened
     proxy.close_port() … proxy.open_port()              connections are refused meanwhile
     proxy.freeze() … proxy.thaw()                       sockets stay open, no byte passes in either direction
 
@@ -191,7 +192,7 @@ class FaultProxy:
     def __init__(self, lab, folder, identity=None):
         self.lab = lab
         self.identity = identity or make_identity(folder)
-        self.rules, self.seen, self.lock = [], [], threading.Lock()
+        self.rules, self.seen, self.unmet, self.lock = [], [], [], threading.Lock()
         self.cleared, self.thawed = threading.Event(), threading.Event()
         self.thawed.set()
         self.sockets = set()
@@ -217,17 +218,27 @@ class FaultProxy:
 
     # ---- rules ----
 
-    def on(self, method, path, fault, times=None, after=0):
-        """The fault for requests of this method ("" for any) whose path matches, `times` of them, the first `after` spared."""
+    def on(self, method, path, fault, times=None, after=0, may_miss=False):
+        """The fault for requests of this method ("" for any) whose path matches, `times` of them, the first `after` spared. A
+        test in which it never happened has shown nothing, see check_met, unless it may_miss."""
         with self.lock:
             self.cleared.clear()
-            self.rules.append({"method": method, "path": re.compile(path), "fault": fault, "times": times, "after": after, "hits": 0})
+            self.rules.append({"method": method, "path": re.compile(path), "fault": fault, "times": times, "after": after, "hits": 0,
+                               "may_miss": may_miss})
             return self.rules[-1]
 
     def clear(self):
         with self.lock:
+            self.unmet += [f"{r['method']} {r['path'].pattern}" for r in self.rules if r["hits"] <= r["after"] and not r["may_miss"]]
             self.rules.clear()
             self.cleared.set()
+
+    def check_met(self):
+        """Fails when a fault was arranged that never happened."""
+        self.clear()
+        unmet, self.unmet = self.unmet, []
+        if unmet:
+            raise AssertionError(f"no request came for the faults of {', '.join(unmet)}")
 
     def fault_for(self, exchange):
         with self.lock:

@@ -57,6 +57,7 @@ class Reads(Case):
         super().setUp()
         self.proxy = FaultProxy(self.lab, self.folder, self.identity)
         self.addCleanup(self.proxy.close)
+        self.addCleanup(self.proxy.check_met)
         for name in ("kept", "changed", "gone"):
             self.api.create(self.config_map(name, a="1"))
 
@@ -95,9 +96,10 @@ class Reads(Case):
         self.open()
         self.synced()
         begun = time.monotonic()
-        self.proxy.on(method, path, fault, times=times, **rule)
+        arranged = self.proxy.on(method, path, fault, times=times, **rule)
         self.proxy.cut_all()
         self.change()
+        self.eventually(lambda: arranged["hits"] > 0, what="the fault to happen")
         self.equal(deadline)
         self.proxy.clear()
         self.api.create(self.config_map("later"))
@@ -231,9 +233,9 @@ class Reads(Case):
         """The stream is alive but swallows what happened; the next watch starts from the last version that was seen."""
         self.open()
         self.synced()
-        self.proxy.on("GET", WATCH, lines(lambda line: [line] if b'"BOOKMARK"' in line else []), times=1)
+        arranged = self.proxy.on("GET", WATCH, lines(lambda line: [line] if b'"BOOKMARK"' in line else []), times=1)
         self.proxy.cut_all()
-        self.eventually(lambda: self.proxy.requests("GET", WATCH))
+        self.eventually(lambda: arranged["hits"] > 0)
         self.change()
         self.proxy.clear()
         self.proxy.cut_all()
@@ -311,7 +313,7 @@ class Reads(Case):
         for i in range(10):
             self.api.create(self.config_map(f"p{i}"))
         self.proxy.on("GET", "continue=", status_of(410, "Expired", "The provided continue parameter is too old"), times=1)
-        self.open(pageSize=4)
+        self.open(pageSize=4, strict=True)
         self.equal()
 
     def test_36_a_server_without_streamed_lists(self):
