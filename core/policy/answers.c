@@ -109,16 +109,29 @@ static uint32_t keep_text(struct answer *answer, const char *text)
     return (uint32_t)offset;
 }
 
-// A thousand candidates are refused for a handful of reasons: each text is kept once. known: text -> where it is.
-static uint32_t keep_reason(struct answer *answer, struct prg_map *known, const char *text)
+// A thousand candidates are refused for a handful of reasons: each text is kept once.
+struct reasons {
+    struct prg_map known; // text -> where it is
+    struct {
+        const char *text;
+        uint32_t place;
+    } recent[64]; // by address: most candidates share their text as well
+};
+
+static uint32_t keep_reason(struct answer *answer, struct reasons *reasons, const char *text)
 {
+    size_t slot = ((uintptr_t)text >> 4) % PRG_COUNT(reasons->recent);
     if (!text)
         return 0;
-    uintptr_t place = (uintptr_t)prg_map_get(known, text);
+    if (reasons->recent[slot].text == text)
+        return reasons->recent[slot].place;
+    uintptr_t place = (uintptr_t)prg_map_get(&reasons->known, text);
     if (!place) {
         place = keep_text(answer, text);
-        prg_map_put(known, text, (void *)place); // NOLINT(performance-no-int-to-ptr)
+        prg_map_put(&reasons->known, text, (void *)place); // NOLINT(performance-no-int-to-ptr)
     }
+    reasons->recent[slot].text = text;
+    reasons->recent[slot].place = (uint32_t)place;
     return (uint32_t)place;
 }
 
@@ -163,14 +176,14 @@ void prg_answers_keep(struct prg_answers *answers, const struct prg_strbuf *ques
                       const struct prg_candidate *candidates, size_t count, const struct prg_selection *selection)
 {
     struct answer *answer = prg_xcalloc(1, sizeof(*answer) + count * sizeof(answer->verdicts[0]));
-    struct prg_map known;
-    prg_map_init(&known);
+    struct reasons reasons = {0};
+    prg_map_init(&reasons.known);
     prg_strbuf_init(&answer->texts);
     prg_strbuf_putc(&answer->texts, '\0'); // offset 0 is no text
     for (size_t i = 0; i < count; i++)
-        answer->verdicts[i] = (struct verdict){candidates[i].code, keep_reason(answer, &known, candidates[i].reason),
+        answer->verdicts[i] = (struct verdict){candidates[i].code, keep_reason(answer, &reasons, candidates[i].reason),
                                                candidates[i].accepted};
-    prg_map_release(&known);
+    prg_map_release(&reasons.known);
     answer->count = selection->count;
     answer->order = prg_xcalloc(selection->count + 1, sizeof(*answer->order));
     for (size_t i = 0; i < selection->count; i++)
