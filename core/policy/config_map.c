@@ -88,6 +88,10 @@ static void read_entry(struct reading *r, const cJSON *item)
     }
     if (!is_known(r, key) || !is_text(r, item))
         return;
+    if (r->texts->count == PRG_SET_FILES) {
+        refuse(r, "data", key, "a set has at most %d files", PRG_SET_FILES);
+        return;
+    }
     const struct prg_policy_text *other = find(r->texts, key);
     if (other) {
         refuse(r, "data", key, "there is one of that name already, in %.*s",

@@ -11,8 +11,9 @@
 
 #include "policy/digest.h"
 #include "policy/set.h"
+#include "policy/text.h"
 
-enum { MANIFEST_BYTES = 256 << 10, FOLDER_FILES = 256, READ_ATTEMPTS = 5 };
+enum { MANIFEST_BYTES = 256 << 10, READ_ATTEMPTS = 5 };
 
 // ---- reading ----
 
@@ -51,17 +52,32 @@ int prg_policy_read_file(struct prg_arena *arena, const char *path, size_t most,
     return *ret ? PRG_OK : prg_fail(err, PRG_INVALID, "%s: not a file of at most %zu bytes", path, most);
 }
 
+// In an error it stays on its line.
+static bool is_printable(const char *name)
+{
+    for (const char *at = name; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return false;
+    return prg_utf8_prefix(name, strlen(name)) == strlen(name);
+}
+
 static void read_entry(struct folder *folder, const char *name, struct prg_report *report)
 {
     bool is_lua = prg_text_has_suffix(name, ".lua");
     if (!is_lua && strcmp(name, "policies.yaml") != 0)
         return;
-    if (is_lua && folder->count++ >= FOLDER_FILES) {
-        if (folder->count == FOLDER_FILES + 1)
-            prg_report_add(report, "%s: more than %d Lua files", folder->path, FOLDER_FILES);
+    if (is_lua && folder->count++ >= PRG_SET_FILES) {
+        if (folder->count == PRG_SET_FILES + 1)
+            prg_report_add(report, "%s: more than %d Lua files", folder->path, PRG_SET_FILES);
         return;
     }
     const char *slash = prg_text_has_suffix(folder->path, "/") ? "" : "/";
+    if (!is_printable(name)) {
+        char shown[256];
+        prg_report_add(report, "%s%s%s: the name of a file holds control characters or bytes that are not UTF-8",
+                       folder->path, slash, prg_text_show(shown, sizeof(shown), name, strlen(name)));
+        return;
+    }
     struct prg_policy_text *text = prg_arena_new(folder->arena, struct prg_policy_text);
     text->name = prg_arena_strdup(folder->arena, name);
     text->path = prg_arena_printf(folder->arena, "%s%s%s", folder->path, slash, name);

@@ -54,6 +54,8 @@ struct prg_policy_set {
     const struct prg_decision_context *context; // of the plan under way, or NULL
 };
 
+enum { PRG_SET_FILES = 256 }; // of a folder, or of all ConfigMaps of a layer
+
 // ---- layers (layer.c) ----
 // The files of a folder, struct prg_policy_text *, by name (folder.c).
 void prg_set_read_folder(struct prg_arena *arena, const char *path, struct prg_vec *texts, struct prg_report *report);

@@ -233,6 +233,15 @@ int prg_source_compile(struct prg_vm *vm, const struct prg_source *source, const
         return prg_fail(err, PRG_INVALID, "%s:%u:%u: the file is not a UTF-8 text", source->path, place.line,
                         place.column);
     }
+    if (source->length >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0)
+        return prg_fail(err, PRG_INVALID,
+                        "%s:1:1: the file begins with a byte order mark; save it as UTF-8 without one", source->path);
+    const char *nul = memchr(source->text, '\0', source->length);
+    if (nul) {
+        struct prg_source_place place = place_at(source, (size_t)(nul - source->text));
+        return prg_fail(err, PRG_INVALID, "%s:%u:%u: the file holds a NUL byte", source->path, place.line,
+                        place.column);
+    }
     vm->source = chunk_name;
     if (prg_vm_call(vm, compile_protected, &c, err) != PRG_OK) {
         prg_wrap(err, "%s", source->path);

@@ -156,6 +156,23 @@ class Odd(Case):
         self.assertIn("further fields are not looked at", out)
         self.assertLess(out.count("has no field"), 60)
 
+    def test_files_of_other_systems_are_refused_by_name(self):
+        for data, text in ((b"\xef\xbb\xbfreturn {}", "image.lua:1:1: error: the file begins with a byte order mark"),
+                           (b"return {}\n--\0", "image.lua:2:3: error: the file holds a NUL byte")):
+            os.makedirs(self.path("set"), exist_ok=True)
+            with open(self.path("set", "image.lua"), "wb") as f:
+                f.write(data)
+            self.assertIn(text, self.run_perigee("check", self.path("set"), code=1)[0])
+
+    def test_names_that_no_line_can_hold(self):
+        self.write("set/image.lua", "return { api = 'image/v1', tag = function(image) return image end }\n")
+        for name in (b"a\nb.lua", b"\xff.lua"):
+            path = os.fsencode(self.path("set")) + b"/" + name
+            with open(path, "w") as f:
+                f.write("return {}\n")
+            self.assertIn("control characters or bytes that are not UTF-8", self.run_perigee("check", self.path("set"), code=1)[0])
+            os.unlink(path)
+
     def test_a_pipe_is_no_file(self):
         os.makedirs(self.path("set"))
         os.mkfifo(self.path("set", "image.lua"))

@@ -71,6 +71,11 @@ class Maps(LiveCase):
         out, _ = self.run_perigee("check", self.path("map.yaml"), "-o", "json", code=1)
         self.assertEqual(json.loads(out)["errors"], 3)
 
+    def test_a_map_has_as_many_files_as_a_folder(self):
+        many = policy_map(**{f"f{i}__lua": IMAGE for i in range(400)})
+        out, _ = self.run_perigee("check", self.as_file(many), code=1)
+        self.assertEqual(out.count("a set has at most 256 files"), 144)
+
     def test_check_reads_a_manifest_with_other_objects_beside_it(self):
         out, _ = self.run_perigee("check", self.as_file(more=service() + "---\n"))
         self.assertIn("2 files checked, 0 errors", out)
