@@ -107,6 +107,12 @@ class Replay(ReplayCase):
         out, _ = self.replay(code=1)
         self.assertIn('-> "HorizontalPodAutoscaler"', out)
 
+    def test_a_plan_that_fails_over_a_type_replays(self):
+        path = self.write("odd.yaml", "# a comment\n" + service("odd") + "    minReplicas: many\n")
+        _, err = self.record(*self.catalog(path), code=1)
+        self.assertIn("/spec/predictor/minReplicas: expected integer, got string", err)
+        self.assertIn("1 the same, 0 different", self.replay()[0])
+
     def test_an_empty_recording_is_fine(self):
         self.pack('{"perigeeRecording": 1}\n')
         self.assertEqual(self.replay()[0], "0 decisions: 0 the same, 0 different\n")
