@@ -430,7 +430,7 @@ static int number_concat(lua_State *L)
 
 static int number_arithmetic(lua_State *L)
 {
-    int index = prg_view_node(L, 1) ? 1 : 2;
+    int index = has_key(L, 1, &number_key) ? 1 : 2; // the other one may be any value
     prg_vm_raise(L, 1, "the number %.100s cannot be computed with exactly; tonumber gives the nearest float",
                  prg_json_number_text(prg_view_node(L, index)));
 }
