@@ -544,9 +544,39 @@ static void shipped_policies_can_be_visited(void **state)
     assert_true(visited.in_order);
 }
 
+static void assert_differs(const char *folder, bool stage, bool image)
+{
+    struct prg_policy_options options = {.folder = folder};
+    struct prg_policy_set *set;
+    struct prg_error err = {0};
+    assert_ok(prg_policy_set_load(&options, &set, &err), &err);
+    assert_int_equal(prg_policy_set_differs(set, "il_stage"), stage);
+    assert_int_equal(prg_policy_set_differs(set, "image"), image);
+    assert_false(prg_policy_set_differs(set, "multi_node"));
+    prg_policy_set_unref(set);
+}
+
+static void a_set_knows_what_it_decides_otherwise_than_the_shipped_one(void **state)
+{
+    struct prg_error err = {0};
+    char *used = policy_folder(*state, "policies.yaml", "use: {il_stage: il_stage_resilient}\n", NULL);
+    char *edited =
+        policy_folder(*state, "image.lua", "return { api = 'image/v1', tag = function(image) return image end }", NULL);
+    char *exported = policy_folder(*state, "policies.yaml", "limits: {steps: 1000000}\n", NULL);
+    assert_ok(prg_policy_export(exported, false, &err), &err);
+    assert_differs(NULL, false, false);
+    assert_differs(exported, false, false);
+    assert_differs(used, true, false);
+    assert_differs(edited, false, true);
+    remove_folder(used);
+    remove_folder(edited);
+    remove_folder(exported);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_knows_what_it_decides_otherwise_than_the_shipped_one),
         cmocka_unit_test(syntax_errors_have_line_and_column),
         cmocka_unit_test(files_are_held_to_their_contract),
         cmocka_unit_test(policies_yaml_is_checked),
