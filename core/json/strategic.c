@@ -285,6 +285,7 @@ struct entry {
     struct value value;
     const cJSON *key; // what identifies it
     size_t rank;      // its place in the list that orders its group, PRG_NO_PLACE when it is not in there
+    size_t was;       // its place before the patch, likewise; of entries that are being arranged
     size_t index;     // where it stands in its group, so that sorting is stable
 };
 
@@ -398,7 +399,8 @@ static void arrange(struct list *list, const struct prg_key_table *order, struct
     for (size_t i = 0; i < list->count; i++) {
         struct entry *entry = &list->entries[i];
         size_t place = prg_key_table_find(order, entry->key);
-        entry->rank = place != PRG_NO_PLACE ? place : prg_key_table_find(&list->before, entry->key);
+        entry->was = prg_key_table_find(&list->before, entry->key);
+        entry->rank = place != PRG_NO_PLACE ? place : entry->was;
         if (place != PRG_NO_PLACE)
             named[named_count++] = entry;
         else
@@ -410,8 +412,7 @@ static void arrange(struct list *list, const struct prg_key_table *order, struct
     for (size_t k = 0; k < list->count; k++) {
         bool take_other = i < other_count;
         if (take_other && j < named_count) {
-            size_t mine = prg_key_table_find(&list->before, others[i]->key);
-            size_t its = prg_key_table_find(&list->before, named[j]->key);
+            size_t mine = others[i]->was, its = named[j]->was;
             take_other = mine != PRG_NO_PLACE && its != PRG_NO_PLACE && mine < its;
         }
         ret[k] = take_other ? others[i++] : named[j++];

@@ -53,9 +53,11 @@ int prg_serving_pod_spec(struct prg_serving *s, const struct prg_runtime_choice 
                          struct prg_error *err) PRG_MUST_USE;
 // The pod spec of a custom predictor (containers given by the service).
 int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_error *err) PRG_MUST_USE;
-// Sets the value of a variable of the planner in every container called so, appending the variable where it is not
-// there yet (AddEnvVarToPodSpec). A valueFrom stays beside it, or with replace_exclusive mended makes way for it.
-// PRG_NOTFOUND when there is no such container.
+// Sets the value of a variable of the planner in a container, appending the variable where it is not there yet. A
+// valueFrom stays beside it, or with replace_exclusive mended makes way for it.
+void prg_serving_set_variable(struct prg_serving *s, cJSON *container, const char *name, const char *value,
+                              enum prg_origin origin);
+// The same in every container called so (AddEnvVarToPodSpec). PRG_NOTFOUND when there is no such container.
 int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *container, const char *name,
                         const char *value, enum prg_origin origin, struct prg_error *err) PRG_MUST_USE;
 

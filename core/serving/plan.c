@@ -267,15 +267,10 @@ static int make_pod_spec(struct run *r, struct prg_error *err)
 // INFERENCE_SERVICE_NAME in every container, so that servers and transformers know whom they belong to.
 static int name_service(struct run *r, struct prg_error *err)
 {
-    struct prg_serving *s = r->s;
-    const cJSON *container;
-    prg_json_each (container, prg_json_get(r->workload.pod_spec, "containers")) {
-        const char *name = prg_json_get_text(container, "name");
-        if (prg_serving_set_env(s, r->workload.pod_spec, name ? name : "", "INFERENCE_SERVICE_NAME", s->name,
-                                PRG_ORIGIN_RULE, err) != PRG_OK)
-            return prg_wrap(err, "failed to add INFERENCE_SERVICE_NAME environment variable to container %s",
-                            name ? name : "");
-    }
+    cJSON *container;
+    (void)err;
+    prg_json_each (container, prg_json_get(r->workload.pod_spec, "containers"))
+        prg_serving_set_variable(r->s, container, "INFERENCE_SERVICE_NAME", r->s->name, PRG_ORIGIN_RULE);
     return PRG_OK;
 }
 

@@ -334,9 +334,10 @@ int prg_serving_custom_pod_spec(struct prg_serving *s, cJSON **ret, struct prg_e
 
 // ---- variables ----
 
-static void set_value(struct prg_arena *arena, cJSON *container, const char *name, const char *value,
-                      enum prg_origin origin, bool is_alone)
+void prg_serving_set_variable(struct prg_serving *s, cJSON *container, const char *name, const char *value,
+                              enum prg_origin origin)
 {
+    struct prg_arena *arena = s->arena;
     cJSON *env = prg_json_get(container, "env"), *variable = NULL;
     cJSON *node = prg_json_string(arena, value);
     prg_json_tag(node, origin);
@@ -351,7 +352,7 @@ static void set_value(struct prg_arena *arena, cJSON *container, const char *nam
         prg_json_set_string(arena, variable, "name", name);
         prg_json_tag(variable, origin);
         prg_json_append(env, variable);
-    } else if (is_alone) {
+    } else if (prg_mended(s->compat, PRG_COMPAT_replace_exclusive)) {
         prg_json_remove(variable, "valueFrom");
     }
     prg_json_set(arena, variable, "value", node);
@@ -361,13 +362,13 @@ int prg_serving_set_env(struct prg_serving *s, cJSON *pod_spec, const char *cont
                         const char *value, enum prg_origin origin, struct prg_error *err)
 {
     cJSON *containers = prg_json_get(pod_spec, "containers"), *one;
-    bool is_alone = prg_mended(s->compat, PRG_COMPAT_replace_exclusive), is_found = false;
+    bool is_found = false;
     prg_json_each (one, prg_json_is_array(containers) ? containers : NULL) {
         const char *called = prg_json_get_text(one, "name");
         if (!prg_json_is_object(one) || strcmp(called ? called : "", container) != 0)
             continue;
         is_found = true;
-        set_value(s->arena, one, name, value, origin, is_alone);
+        prg_serving_set_variable(s, one, name, value, origin);
     }
     return is_found ? PRG_OK : prg_fail(err, PRG_NOTFOUND, "target container(%s) does not exist", container);
 }
