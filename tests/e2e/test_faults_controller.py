@@ -50,6 +50,7 @@ class FaultCase(ControlledCase):
             type(self).controller = self.make_controller("perigee").start()
         self.controller.wait_ready(90)
         super().tearDown()
+        self.proxy.check_met()
 
     # ---- the same story each time ----
 
@@ -168,14 +169,31 @@ class Writes(FaultCase):
     def test_15_unauthorized(self):
         self.story("PATCH", WRITE, status_of(401, "Unauthorized"), times=4)
 
+    def with_an_event(self, fault):
+        """The story, and a service besides of which there is something to tell."""
+        rule, odd = self.proxy.on("", "/events", fault), self.service("odd", framework="fortran")
+        self.api.create(odd)
+        self.change()
+        self.eventually(lambda: rule["hits"] > 0, 30, "an Event")
+        begun = time.monotonic()
+        self.eventually(lambda: time.monotonic() - begun > 3)
+        self.api.delete(odd)
+        self.final()
+
     def test_16_events_that_are_refused(self):
-        self.story("", "/events", status_of(409, "AlreadyExists"), lasts=3)
+        self.with_an_event(status_of(409, "AlreadyExists"))
 
     def test_17_events_that_are_never_answered(self):
-        self.story("", "/events", hang, lasts=3)
+        self.with_an_event(hang)
 
     def test_18_discovery_that_is_away(self):
-        self.story("GET", r"^/apis/(apps|autoscaling)/v\d$", status_of(503, "ServiceUnavailable"), lasts=3)
+        """Of a controller that has just been started and knows no kinds yet."""
+        rule = self.proxy.on("GET", r"^/apis/(apps|autoscaling)/v\d$", status_of(503, "ServiceUnavailable"))
+        self.controller.stop()
+        self.controller.start()
+        self.change()
+        self.eventually(lambda: rule["hits"] > 2, 60, "kinds to be asked for")
+        self.final(deadline=90, most_requests=900)
 
 
 class Connections(FaultCase):
