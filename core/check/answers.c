@@ -400,7 +400,7 @@ static int check_services(struct asking *a, const struct prg_check_samples *samp
     struct prg_vec services;
     int rc = PRG_OK;
     prg_vec_init(&services);
-    a->objects = store ? &store->reader : samples->objects;
+    a->objects = samples->objects ? samples->objects : &store->reader;
     const cJSON *config = prg_reader_get(a->objects, "", "ConfigMap", ns, "inferenceservice-config");
     prg_serving_config_parse(&a->arena, config ? config : prg_check_samples_config(&a->arena), &a->config);
     a->objects->list(a->objects, "serving.kserve.io", "InferenceService", NULL, collect, &services);

@@ -410,9 +410,9 @@ static void drop_namespace(struct prg_policy_life *life, struct place *place)
         prg_planner_set_namespace_policies(life->planner, place->ns, NULL);
     prg_log(PRG_LOG_INFO, "a namespace has no policy set of its own any more", "namespace", place->ns, NULL);
     notify(life, place->ns);
+    told(life); // it is out of the map: nobody finds it
     free_place(place);
     free(place);
-    told(life);
 }
 
 // Takes up what came of a load.
