@@ -3,8 +3,8 @@
 //
 // PERIGEE_SHIM names a file with one line, read again at each call:
 //   CLOCK ADDRESS
-// CLOCK: seconds by which the wall clock is wrong; the clock that only measures is left alone, as a kernel leaves it alone
-// when somebody sets the date. ADDRESS: what the name lab.test resolves to, "-" while no name server answers.
+// CLOCK: seconds by which the wall clock is wrong; the clock that only measures is left alone, as a kernel leaves it
+// alone when somebody sets the date. ADDRESS: what the name lab.test resolves to, "-" while no name server answers.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
