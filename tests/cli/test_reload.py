@@ -200,7 +200,7 @@ class PlanWithConfigMaps(Controller):
                          ["configmap default/mine:image.lua"])
         self.write("settings.yaml", "namespacePolicies: [imgae]\n")
         _, err = self.run_perigee("plan", "-f", self.path("demo"), "--config", self.path("settings.yaml"), code=2)
-        self.assertIn("settings.yaml:1:21: the name of a policy is needed", err)
+        self.assertIn("settings.yaml:1:21: namespacePolicies: there is no policy 'imgae'; did you mean 'image'?", err)
 
 
 class Failing(Controller):
