@@ -79,9 +79,10 @@ struct summing {
     bool is_unknown;
 };
 
-// A version is a number that grows with every write of the server and is never given twice, so the greatest one and the
-// count are others after each change of a list. Texts that are no such number tell nothing. The lowest bit of what is
-// told says that only metadata is there.
+// A version is a number that grows with every write of the server, so the greatest one and the count are others after
+// each change of a list. A server whose data were put back to an older state gives versions a second time; a client
+// notices that by having to read the kind anew, so how often it was read belongs to the state. Texts that are no such
+// number tell nothing. The lowest bit of what is told says that only metadata is there.
 static bool read_version(const struct prg_object *object, uint64_t *ret)
 {
     const char *text = prg_object_version(object);
@@ -126,8 +127,11 @@ static bool kube_state(const struct prg_reader *reader, const struct prg_reader_
     if (question->name) {
         struct prg_key key = {question->group, question->kind, question->ns ? question->ns : "", question->name};
         const struct prg_object *object = find(s, &key);
-        bool is_known = !object || read_version(object, &ret->newest);
-        ret->newest = ret->newest << 1 | (object && !is_whole(s, &key));
+        if (!object)
+            return true;
+        bool is_known = read_version(object, &ret->newest);
+        ret->newest = ret->newest << 1 | !is_whole(s, &key);
+        ret->sum = prg_object_kind_readings(prg_object_kind_of(object));
         return is_known;
     }
     const struct prg_object_kind *kind = prg_objects_find_kind(s->objects, question->group, question->kind);
@@ -139,7 +143,10 @@ static bool kube_state(const struct prg_reader *reader, const struct prg_reader_
     else if (kind)
         prg_object_each(kind, question->ns, sum, &summing);
     *ret = summing.state;
-    ret->newest = ret->newest << 1 | (ret->count && is_metadata);
+    if (ret->count) {
+        ret->newest = ret->newest << 1 | is_metadata;
+        ret->sum += (uint64_t)prg_object_kind_readings(kind) << 40; // sums of versions stay below for long
+    }
     return !summing.is_unknown;
 }
 

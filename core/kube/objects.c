@@ -87,6 +87,11 @@ static const char *texts_of(const struct prg_object *object)
     return (const char *)&object->places[object->place_count];
 }
 
+const struct prg_object_kind *prg_object_kind_of(const struct prg_object *object)
+{
+    return object->kind;
+}
+
 const char *prg_object_namespace(const struct prg_object *object)
 {
     return texts_of(object) + object->ns;
@@ -105,6 +110,15 @@ const char *prg_object_uid(const struct prg_object *object)
 const char *prg_object_version(const struct prg_object *object)
 {
     return texts_of(object) + object->version;
+}
+
+bool prg_object_is_same(const struct prg_object *a, const struct prg_object *b)
+{
+    const char *version = prg_object_version(a);
+    return a == b || (*version && strcmp(version, prg_object_version(b)) == 0 &&
+                      strcmp(prg_object_uid(a), prg_object_uid(b)) == 0 && a->marks == b->marks &&
+                      a->text_length == b->text_length &&
+                      memcmp(texts_of(a) + a->text, texts_of(b) + b->text, a->text_length) == 0);
 }
 
 const char *prg_object_text(const struct prg_object *object, size_t *ret_length)
@@ -648,13 +662,12 @@ static void put(struct prg_object *object, uint32_t source, prg_object_change_fn
     const struct named named = {prg_object_namespace(object), prg_object_name(object)};
     object->hash = hash_name(&named);
     struct prg_object *old = prg_hash_table_find(&kind->by_name, object->hash, is_named, &named);
-    const char *version = prg_object_version(object);
     if (old && strcmp(prg_object_uid(old), prg_object_uid(object)) != 0) {
         remove_object(old, changed, ctx);
         old = NULL;
     }
     object->generation = kind->generation;
-    if (old == object || (old && *version && strcmp(prg_object_version(old), version) == 0)) {
+    if (old && prg_object_is_same(old, object)) {
         old->generation = kind->generation;
         old->sources |= source;
         prg_object_unref(object);
@@ -1010,6 +1023,11 @@ bool prg_object_kind_has_index(const struct prg_object_kind *kind, const char *l
         if (strcmp(kind->labels[i], label) == 0)
             return true;
     return false;
+}
+
+uint32_t prg_object_kind_readings(const struct prg_object_kind *kind)
+{
+    return kind->generation;
 }
 
 size_t prg_object_kind_count(const struct prg_object_kind *kind)

@@ -46,6 +46,7 @@ void prg_object_kind_set_mark(struct prg_object_kind *kind, bool (*concerns)(con
 unsigned prg_object_kind_add_source(struct prg_object_kind *kind);
 size_t prg_object_kind_count(const struct prg_object_kind *kind);
 bool prg_object_kind_has_index(const struct prg_object_kind *kind, const char *label);
+uint32_t prg_object_kind_readings(const struct prg_object_kind *kind); // how often it was read anew, by whatever source
 
 // ---- objects ----
 
@@ -60,6 +61,10 @@ const char *prg_object_namespace(const struct prg_object *object); // "" for clu
 const char *prg_object_name(const struct prg_object *object);
 const char *prg_object_uid(const struct prg_object *object);
 const char *prg_object_version(const struct prg_object *object); // metadata.resourceVersion
+const struct prg_object_kind *prg_object_kind_of(const struct prg_object *object);
+// Two of one place in a cluster: version, uid and what is kept are equal. The version alone does not tell: a server
+// whose data were put back to an older state gives versions a second time, for other contents.
+bool prg_object_is_same(const struct prg_object *a, const struct prg_object *b);
 const char *prg_object_text(const struct prg_object *object, size_t *ret_length);
 uint32_t prg_object_marks(const struct prg_object *object);
 struct prg_key prg_object_key(const struct prg_object *object); // borrows from it

@@ -299,9 +299,7 @@ static void list(struct prg_reflector *r)
 static void add_found(struct prg_reflector *r, struct prg_object *object)
 {
     struct prg_object *known = prg_object_find(r->kind, prg_object_namespace(object), prg_object_name(object));
-    const char *version = prg_object_version(object);
-    if (known && *version && strcmp(prg_object_version(known), version) == 0 &&
-        strcmp(prg_object_uid(known), prg_object_uid(object)) == 0) {
+    if (known && prg_object_is_same(known, object)) {
         prg_object_unref(object);
         object = prg_object_ref(known);
     }

@@ -220,7 +220,7 @@ static void who_is_not_let_in_is_told_what_it_lacks(void **state)
         if (script_open(&f->script))
             script_answer(&f->script, open_call(f, "/apis/example.com/v1/widgets"), 403, denied);
         else
-            prg_timers_advance(f->timers, 1000);
+            prg_timers_advance(f->timers, 2000);
     }
     assert_false(prg_kube_store_is_read(f->kube, why, sizeof(why)));
     assert_string_equal(why, "not allowed to list or watch /apis/example.com/v1/widgets");
@@ -274,7 +274,7 @@ static void a_kind_that_is_missing_is_taken_up_when_it_is_installed(void **state
     char why[200] = "";
     assert_true(prg_kube_store_is_read(f->kube, why, sizeof(why)));
     for (int i = 0; i < 100 && !script_open(&f->script); i++)
-        prg_timers_advance(f->timers, 1000);
+        prg_timers_advance(f->timers, 2000);
     send_list(f, "/apis/example.com/v1/widgets", ADDED(WIDGET("a", "x", "3")), "5");
     assert_int_equal(f->installed, 1);
     assert_non_null(strstr(f->log.text, "installed /apis/example.com/v1/widgets;"));
@@ -387,6 +387,36 @@ static void a_state_changes_with_the_answer_and_with_nothing_else(void **state)
     assert_true(prg_reader_state(&f->store->reader, &elsewhere, &s_elsewhere));
 }
 
+// A server whose data were put back gives the same versions for other objects. Its watches end as expired.
+static void versions_that_are_given_twice_are_other_objects(void **state)
+{
+    static const char path[] = "/apis/example.com/v1/widgets",
+                      expired[] = "{'type':'ERROR','object':{'kind':'Status','code':410,'reason':'Expired'}}\n";
+    struct fixture *f = *state;
+    const char *labels[] = {"of", NULL};
+    struct prg_kube_watch watch = widgets;
+    struct prg_key key = {"example.com", "Widget", "a", "x"};
+    struct prg_reader_question one = {"example.com", "Widget", "a", "x", NULL, NULL},
+                               list = {"example.com", "Widget", "a", NULL, NULL, NULL},
+                               none = {"example.com", "Widget", "a", "y", NULL, NULL};
+    struct prg_reader_state s_one = {0}, s_list = {0}, s_none = {0};
+    watch.labels = labels;
+    open_store(f, NULL, 0);
+    prg_kube_store_watch(f->kube, &watch);
+    prg_kube_store_start(f->kube);
+    send_list(f, path, LABELLED("ADDED", "x", "3", "me"), "5");
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &list, &s_list));
+    assert_false(is_changed(f, &none, &s_none));
+    script_answer(&f->script, open_call(f, path), 200, expired);
+    prg_timers_advance(f->timers, 2000);
+    send_list(f, path, LABELLED("ADDED", "x", "3", "you"), "5");
+    const cJSON *labelled =
+        prg_json_get(prg_json_get(f->store->reader.get(&f->store->reader, &key), "metadata"), "labels");
+    assert_string_equal(prg_json_get_text(labelled, "of"), "you");
+    assert_true(is_changed(f, &one, &s_one) && is_changed(f, &list, &s_list));
+    assert_false(is_changed(f, &none, &s_none));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -401,6 +431,7 @@ int main(void)
         TEST(writes_go_to_the_server_and_call_back),
         TEST(an_event_is_about_what_is_there),
         TEST(a_state_changes_with_the_answer_and_with_nothing_else),
+        TEST(versions_that_are_given_twice_are_other_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
