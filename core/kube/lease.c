@@ -415,8 +415,3 @@ void prg_lease_release(struct prg_lease *l, void (*done)(void *ctx), void *ctx)
     else
         prg_timer_start(l->timers, &l->retry, 0, on_nothing_to_release, l);
 }
-
-const char *prg_lease_holder(const struct prg_lease *l)
-{
-    return l->record.is_there ? l->record.holder : "";
-}

@@ -36,7 +36,6 @@ void prg_lease_start(struct prg_lease *lease);
 // that is over or has failed. Starting again is fine afterwards.
 void prg_lease_release(struct prg_lease *lease, void (*done)(void *ctx), void *ctx);
 bool prg_lease_is_leader(const struct prg_lease *lease);
-const char *prg_lease_holder(const struct prg_lease *lease); // last seen, or ""
 
 // "2026-06-01T00:00:00.000000Z": a MicroTime; the server refuses any other number of digits.
 #define PRG_MICRO_TIME 40

@@ -61,7 +61,6 @@ struct prg_split {
 
     struct prg_strbuf key, item, members[MEMBER_COUNT];
     uint64_t at; // bytes before the piece being fed
-    uint64_t objects;
     bool has_items, is_broken;
 };
 
@@ -209,7 +208,6 @@ static int read_value(struct prg_split *s, const char *bytes, size_t length, siz
 static int hand_out(struct prg_split *s, size_t i, const char *type, const struct prg_strbuf *text,
                     struct prg_error *err)
 {
-    s->objects++;
     if (s->handler.object(type, text->text, text->length, s->handler.ctx))
         return PRG_OK;
     s->is_broken = true;
@@ -432,14 +430,4 @@ const char *prg_split_member(const struct prg_split *s, const char *key)
         if (strcmp(member_names[m], key) == 0)
             return s->members[m].text;
     return "";
-}
-
-uint64_t prg_split_objects(const struct prg_split *s)
-{
-    return s->objects;
-}
-
-bool prg_split_is_between(const struct prg_split *s)
-{
-    return s->stage == START;
 }

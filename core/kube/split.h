@@ -31,5 +31,3 @@ int prg_split_finish(struct prg_split *split, struct prg_error *err) PRG_MUST_US
 
 // LIST, after finish: the text of member "metadata", "kind" or "apiVersion", "" when it was not there.
 const char *prg_split_member(const struct prg_split *split, const char *key);
-uint64_t prg_split_objects(const struct prg_split *split); // handed out
-bool prg_split_is_between(const struct prg_split *split);  // WATCH: no event is half read

@@ -164,11 +164,6 @@ void prg_vm_charge_arena(lua_State *L)
     prg_vm_pass_trip(L);
 }
 
-bool prg_vm_is_trip(lua_State *L, int index)
-{
-    return lua_islightuserdata(L, index) && lua_touserdata(L, index) == (void *)&trip_value;
-}
-
 // ---- memory ----
 
 // Lua answers a refusal with a full collection and asks once more. The second refusal of the same request is the end;

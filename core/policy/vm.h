@@ -131,8 +131,6 @@ void prg_vm_charge_arena(lua_State *L);
 PRG_NORETURN void prg_vm_raise(lua_State *L, int level, const char *format, ...) PRG_PRINTF(3, 4);
 // Called for each line that runs, when lines are counted (coverage.c). Never raises.
 void prg_coverage_hit(struct prg_coverage *coverage, const char *chunk_name, int line);
-// True when the error value at index is the trip: pass it on with lua_error.
-bool prg_vm_is_trip(lua_State *L, int index);
 // A message handler for a protected call inside a call (a policy that a spec runs): puts FILE:LINE before the text.
 int prg_vm_handle_nested(lua_State *L);
 // Raises the trip again when the vm has tripped.
