@@ -296,7 +296,7 @@ const char *prg_convert_text(lua_State *L, int index, const char *what)
     if (lua_isnil(L, index))
         return NULL;
     if (lua_type(L, index) != LUA_TSTRING)
-        prg_vm_raise(L, 0, "%s must be a text, not %s", what, prg_base_type_name(L, index));
+        prg_vm_raise(L, 0, "%s must be a text, not %s", what, prg_base_answer_name(L, index));
     const char *text = lua_tolstring(L, index, &length);
     if (prg_utf8_prefix(text, length) != length || memchr(text, '\0', length))
         prg_vm_raise(L, 0, "%s must be UTF-8 without NUL bytes", what);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/meters.h"
 #include "policy/convert.h"
+#include "policy/sandbox.h"
 #include "policy/set.h"
 #include "policy/text.h"
 #include "policy/tree.h"
@@ -103,7 +104,7 @@ static int ask(struct question *q, enum prg_policy_id policy, bool *ret_answered
 
 PRG_NORETURN static void wrong_answer(lua_State *L, int index, const char *wanted)
 {
-    prg_vm_raise(L, 0, "the answer must be %s, not %s", wanted, lua_isnil(L, index) ? "nil" : luaL_typename(L, index));
+    prg_vm_raise(L, 0, "the answer must be %s, not %s", wanted, prg_base_answer_name(L, index));
 }
 
 static void push_service(lua_State *L, const struct prg_policy_set *set)
@@ -450,6 +451,8 @@ static bool read_image(lua_State *L, struct question *q, void *out)
         return false;
     if (lua_type(L, 1) != LUA_TSTRING)
         wrong_answer(L, 1, "an image or nil");
+    if (lua_rawlen(L, 1) == 0)
+        prg_vm_raise(L, 0, "the answer must be an image or nil, not an empty text");
     *(const char **)out = prg_convert_text(L, 1, "the answer");
     return true;
 }

@@ -61,6 +61,13 @@ const char *prg_base_type_name(lua_State *L, int index)
     return name;
 }
 
+const char *prg_base_answer_name(lua_State *L, int index)
+{
+    if (lua_isnoneornil(L, index))
+        return "nil";
+    return prg_view_is_null(L, index) ? "null" : prg_base_type_name(L, index);
+}
+
 int prg_base_type(lua_State *L)
 {
     luaL_checkany(L, 1);

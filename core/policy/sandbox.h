@@ -87,6 +87,8 @@ void prg_sandbox_freeze(lua_State *L, const char *name);
 const char *prg_base_push_text(lua_State *L, int index, size_t *ret_length);
 // What the sandbox's `type` answers: views and read-only tables are "table".
 const char *prg_base_type_name(lua_State *L, int index);
+// The same in errors about an answer: null and nil are named.
+const char *prg_base_answer_name(lua_State *L, int index);
 
 // Sets the metamethods that let texts take part in arithmetic ("10" + 1) in the metatable on top. Raises.
 void prg_string_set_arithmetic(lua_State *L);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "policy/builtin.h"
 #include "policy/convert.h"
+#include "policy/sandbox.h"
 #include "policy/set.h"
 #include "policy/tree.h"
 #include "policy/view.h"
@@ -249,7 +250,7 @@ static const char *known_code(lua_State *L, int index)
     prg_vm_raise(L, 0,
                  "the code of a refusal must be disabled, format, version, auto_select, protocol, multi_model, "
                  "multi_node or other, not %.40s",
-                 text ? text : luaL_typename(L, index));
+                 text ? text : prg_base_answer_name(L, index));
 }
 
 // The candidate's view is on top.
@@ -258,7 +259,7 @@ static void ask_accept(lua_State *L, struct prg_candidate *candidate)
     lua_pushvalue(L, SLOT_REQUEST);
     lua_call(L, 2, 3);
     if (!lua_isboolean(L, SLOT_FUNCTION + 1))
-        prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, SLOT_FUNCTION + 1));
+        prg_vm_raise(L, 0, "the answer must be true or false, not %s", prg_base_answer_name(L, SLOT_FUNCTION + 1));
     candidate->accepted = lua_toboolean(L, SLOT_FUNCTION + 1);
     candidate->reason = prg_convert_text(L, SLOT_FUNCTION + 2, "the reason");
     candidate->code = NULL;
@@ -333,7 +334,7 @@ static bool is_before(lua_State *L, struct choosing *c, size_t a, size_t b)
     lua_pushvalue(L, SLOT_REQUEST);
     lua_call(L, 3, 1);
     if (!lua_isboolean(L, -1))
-        prg_vm_raise(L, 0, "the answer must be true or false, not %s", luaL_typename(L, -1));
+        prg_vm_raise(L, 0, "the answer must be true or false, not %s", prg_base_answer_name(L, -1));
     bool before = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return before;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "policy/convert.h"
+#include "policy/sandbox.h"
 #include "policy/set.h"
 #include "policy/view.h"
 
@@ -84,7 +85,7 @@ static void read_report(lua_State *L, struct stage_question *q)
 {
     q->is_answered = !lua_isnil(L, 1);
     if (q->is_answered && !lua_isboolean(L, 1))
-        prg_vm_raise(L, 0, "the answer must be true, false or nil, not %s", luaL_typename(L, 1));
+        prg_vm_raise(L, 0, "the answer must be true, false or nil, not %s", prg_base_answer_name(L, 1));
     q->is_accepted = lua_toboolean(L, 1);
     q->reason = prg_convert_text(L, 2, "the reason");
 }

@@ -318,6 +318,9 @@ static void an_image_must_be_a_text(void **state)
         const char *body, *error;
     } cases[] = {
         {"function M.tag() return 1 end", "image.lua:2: the answer must be an image or nil, not number"},
+        {"function M.tag() return perigee.null end", "image.lua:2: the answer must be an image or nil, not null"},
+        {"function M.tag(i, r) return r.gpus end", "image.lua:2: the answer must be an image or nil, not table"},
+        {"function M.tag() return '' end", "image.lua:2: the answer must be an image or nil, not an empty text"},
         {"function M.tag() return 'a\\0b' end", "the answer must be UTF-8 without NUL bytes"},
         {"function M.tag(i, r) return r.gpus[1].resource .. r.service.metadata.name .. r.runtime_name end",
          "attempt to index a nil value"},

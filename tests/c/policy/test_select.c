@@ -324,6 +324,9 @@ static void errors_name_policy_function_place_and_candidate(void **state)
          "runtime_selection.lua:3: attempt to index a nil value (field 'none')"},
         {"function M.accept(c) return 1 end", "runtime_selection.lua:2: the answer must be true or false, not number"},
         {"function M.accept(c) return nil, 'x' end", "the answer must be true or false, not nil"},
+        {"function M.accept(c) return perigee.null end", "the answer must be true or false, not null"},
+        {"function M.accept(c) return c end", "the answer must be true or false, not table"},
+        {"function M.before(a, b) return a.spec end", "the answer must be true or false, not table"},
         {"function M.accept(c) return false, 7 end", "the reason must be a text, not number"},
         {"function M.accept(c) return false, 'x', 'nope' end",
          "the code of a refusal must be disabled, format, version, auto_select, protocol, multi_model, multi_node or "

@@ -1,2 +1,2 @@
--- image 1: the answer must be an image or nil, not userdata
+-- image 1: the answer must be an image or nil, not table
 return request
