@@ -177,6 +177,9 @@ int prg_cli_set_read(const struct prg_cli_options *options, const char *name, co
 int prg_cli_set_load(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
                      const struct prg_policy_limits *limits, bool is_told, struct prg_policy_set **ret,
                      struct prg_error *err) PRG_MUST_USE;
+// A note on standard error when nothing in a set decides anything: a wrong folder, or a file with a mistake in its
+// name, would pass for a set that changes nothing. name NULL: the shipped policies were asked for.
+void prg_cli_note_idle_set(const char *name, const struct prg_policy_set *set);
 
 // ---- output ----
 // Prints "error: …" on stderr and returns exit.

@@ -265,9 +265,11 @@ static int load_first_set(struct session *session, enum prg_side side, struct pr
     if (side == PRG_SIDE_BASE || is_as_recorded)
         return load_recorded(session, s, err);
     int rc = prg_policy_life_new(&policy, &s->life, err);
-    if (rc == PRG_OK)
-        s->sets[0] = prg_policy_set_ref(prg_policy_life_active(s->life));
-    return rc;
+    if (rc != PRG_OK)
+        return rc;
+    s->sets[0] = prg_policy_set_ref(prg_policy_life_active(s->life));
+    prg_cli_note_idle_set(s->settings.policies, s->sets[0]);
+    return PRG_OK;
 }
 
 // ---- sets of namespaces ----

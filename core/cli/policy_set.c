@@ -44,6 +44,30 @@ static void print_error(const char *text, void *ctx)
     fprintf(stderr, "error: %s\n", text);
 }
 
+// One policy of a set: whether the set, and not the program, has a word in it.
+struct own_word {
+    const struct prg_policy_set *set;
+    bool is_there;
+};
+
+static void look_for_word(const char *policy, const char *file, bool shipped, void *ctx)
+{
+    struct own_word *own = ctx;
+    (void)file;
+    own->is_there = own->is_there || !shipped || prg_policy_set_differs(own->set, policy);
+}
+
+void prg_cli_note_idle_set(const char *name, const struct prg_policy_set *set)
+{
+    struct own_word own = {set, false};
+    prg_policy_set_each_file(set, look_for_word, &own);
+    if (name && !own.is_there)
+        fprintf(stderr,
+                "note: %s: no file in it decides anything, so the shipped policies do; files are named after their "
+                "policy, as in image.lua, or named under use in policies.yaml\n",
+                name);
+}
+
 int prg_cli_set_load(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
                      const struct prg_policy_limits *limits, bool is_told, struct prg_policy_set **ret,
                      struct prg_error *err)
@@ -58,5 +82,7 @@ int prg_cli_set_load(const struct prg_cli_options *options, const char *name, co
     if (rc == PRG_OK)
         rc = prg_policy_set_load(&load, ret, err);
     prg_vec_release(&set.texts);
+    if (rc == PRG_OK)
+        prg_cli_note_idle_set(name, *ret);
     return rc;
 }

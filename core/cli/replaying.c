@@ -144,9 +144,11 @@ static int load_own(const struct prg_settings *settings, const struct prg_reader
                                            .is_brief = true,
                                            .objects = objects};
     int rc = prg_policy_life_new(&load, &inputs->life, err);
-    if (rc == PRG_OK)
-        inputs->policies = prg_policy_set_ref(prg_policy_life_active(inputs->life));
-    return rc;
+    if (rc != PRG_OK)
+        return rc;
+    inputs->policies = prg_policy_set_ref(prg_policy_life_active(inputs->life));
+    prg_cli_note_idle_set(settings->policies, inputs->policies);
+    return PRG_OK;
 }
 
 void prg_inputs_make_planner(struct prg_inputs *inputs, const struct prg_settings *settings)

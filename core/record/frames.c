@@ -225,12 +225,14 @@ int prg_frames_read(const char *path, const struct prg_frames_limits *limits,
     struct reading r = {.path = path, .visit = visit, .ctx = ctx, .rest = PRG_STRBUF_INIT, .line = 1, .err = err};
     r.limits.line_bytes = limits && limits->line_bytes ? limits->line_bytes : (size_t)64 << 20;
     r.limits.plain_bytes = limits && limits->plain_bytes ? limits->plain_bytes : (uint64_t)1 << 30;
-    FILE *file = fopen(path, "rbe");
+    bool is_input = strcmp(path, "-") == 0;
+    FILE *file = is_input ? stdin : fopen(path, "rbe");
     if (!file)
         return prg_fail(err, PRG_IO, "%s: %s", path, strerror(errno));
     int rc = read_stream(&r, file, ret_is_cut);
     prg_strbuf_release(&r.rest);
-    fclose(file);
+    if (!is_input)
+        fclose(file);
     return rc;
 }
 

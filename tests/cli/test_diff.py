@@ -61,6 +61,21 @@ class Diff(Case):
         self.assertEqual((report["services"], report["restarts"], report["gpus"]), ([], 0, 0))
         self.assertEqual((report["gpusBefore"], report["gpusAfter"]), (2, 2))
 
+    def test_a_set_in_which_nothing_decides_is_told(self):
+        note = "no file in it decides anything, so the shipped policies do"
+        os.mkdir(self.path("empty"))
+        self.write("typo/imgae.lua", 'return { api = "image/v1", tag = function() return "a:b" end }\n')
+        self.write("used/mirror.lua", 'return { api = "image/v1", tag = function() return "a:b" end }\n')
+        self.write("used/policies.yaml", "use: {image: mirror}\n")
+        self.write("settings/policies.yaml", "use: {il_stage: il_stage_resilient}\n")
+        for name, is_idle in (("empty", True), ("typo", True), ("used", False), ("settings", False)):
+            commands = [("diff", *self.sources, "--policies", self.path(name), "-o", "summary"),
+                        ("plan", *self.sources, "--policies", self.path(name), "-o", "name"),
+                        ("policies", "list", "--policies", self.path(name))]
+            for command in commands:
+                _, err = self.run_perigee(*command, code=1 if name == "used" and command[0] == "diff" else 0)
+                self.assertEqual(err.count(f"note: {self.path(name)}: {note}"), 1 if is_idle else 0, (command, err))
+
     def test_a_label_of_objects_is_metadata_only(self):
         patch = self.policy("object_patch", 'function M.patch() return { metadata = { labels = { seen = "yes" } } } end')
         report = self.diff("--policies", patch)

@@ -59,6 +59,14 @@ class Replay(ReplayCase):
         self.record("-f", os.path.join(EXAMPLES, "learning", "jobs"), "-R")
         self.assertEqual(self.replay()[0], "1 decision: 1 the same, 0 different\n")
 
+    def test_a_recording_may_come_from_standard_input(self):
+        self.record(*self.catalog(self.iris()))
+        for args in (["replay", "-"], ["plan", "--replay", "-", "-o", "name"], ["why", "--replay", "-", "isvc/iris"]):
+            with open(self.file, "rb") as f:
+                p = subprocess.run([PERIGEE, *args], stdin=f, capture_output=True, timeout=120)
+            self.assertEqual((p.returncode, p.stderr), (0, b""), args)
+            self.assertIn(b"1 the same" if args[0] == "replay" else b"iris", p.stdout)
+
     def test_clock_and_seed_are_in_the_file(self):
         self.record(*self.catalog(self.iris()), "--now", "2020-02-03T04:05:06.789Z", "--seed", "18446744073709551615")
         decision = [line for line in lines_of(self.file) if "decision" in line][0]
