@@ -15,6 +15,7 @@ struct file {
     const char *path, *text; // text NULL: it cannot be read
     size_t length;
     bool is_lua, is_spec, is_broken; // broken: loading has said so
+    bool is_known;                   // it decides, or was shipped
 };
 
 struct checking {
@@ -185,6 +186,47 @@ static void check_texts(struct checking *c)
     }
 }
 
+static void note_asked(const char *policy, const char *path, bool shipped, void *ctx)
+{
+    struct file *file = shipped ? NULL : find_file(ctx, path, strlen(path));
+    (void)policy;
+    if (file)
+        file->is_known = true;
+}
+
+// The shipped files may lie in a set unasked: alternatives, which use switches to.
+static void note_shipped(const char *name, const char *text, size_t length, void *ctx)
+{
+    struct checking *c = ctx;
+    size_t count = strlen(name);
+    (void)text;
+    (void)length;
+    for (size_t i = 0; i < c->files.count; i++) {
+        struct file *file = c->files.items[i];
+        size_t whole = strlen(file->path), at = whole - strlen(".lua") - count;
+        if (file->is_lua && whole > count + strlen(".lua") && strchr("/:", file->path[at - 1]) &&
+            strncmp(file->path + at, name, count) == 0)
+            file->is_known = true;
+    }
+}
+
+// A file with a mistake in its name loads, and then nobody asks it.
+static void check_names(struct checking *c, const struct prg_policy_set *set)
+{
+    prg_policy_set_each_file(set, note_asked, c);
+    prg_policy_each_shipped(note_shipped, c);
+    for (size_t i = 0; i < c->files.count; i++) {
+        const struct file *file = c->files.items[i];
+        struct prg_check_finding finding = {
+            .file = file->path,
+            .rule = "unused-file",
+            .is_warning = true,
+            .message = "decides nothing: no policy has this name, and no use in policies.yaml names it"};
+        if (file->is_lua && !file->is_spec && !file->is_known)
+            report(c, &finding);
+    }
+}
+
 int prg_check_set(const char *folder, const struct prg_vec *texts, const struct prg_policy_limits *limits,
                   prg_check_visit_fn visit, void *ctx, struct prg_check_counts *ret_counts,
                   struct prg_policy_set **ret_set, struct prg_error *err)
@@ -208,6 +250,8 @@ int prg_check_set(const char *folder, const struct prg_vec *texts, const struct 
         bool is_good = prg_policy_set_load(&options, &set, &ignored) == PRG_OK;
         prg_require(is_good || counts.errors > 0);
         check_texts(&c);
+        if (is_good)
+            check_names(&c, set);
         *ret_counts = counts;
         *ret_set = set;
     }

@@ -23,6 +23,9 @@ void prg_report_add(struct prg_report *report, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (report->count && strcmp(report->latest, text) == 0)
+        return; // what holds for every file is told once
+    memcpy(report->latest, text, strlen(text) + 1);
     if (report->count++ == 0)
         prg_text_show(report->first, sizeof(report->first), text, strlen(text));
     if (report->visit)

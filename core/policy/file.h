@@ -11,7 +11,9 @@ struct prg_report {
     void *ctx;
     size_t count;
     char first[PRG_ERROR_TEXT];
+    char latest[PRG_ERROR_LINE];
 };
+// The same again is not told.
 void prg_report_add(struct prg_report *report, const char *format, ...) PRG_PRINTF(2, 3);
 void prg_report_error(struct prg_report *report, const struct prg_error *err);
 

@@ -437,7 +437,8 @@ struct prg_vm *prg_vm_new(const struct prg_policy_limits *limits, struct prg_err
     prg_arena_init(&vm->fronts.arena);
     vm->L = lua_newstate(allocate, vm);
     if (!vm->L) {
-        prg_fail(err, PRG_LIMIT, "memoryBytes %zu leaves no room for a Lua state", vm->limits.max_memory_bytes);
+        prg_fail(err, PRG_LIMIT, "memoryBytes %zu leaves no room for a Lua state; give it more",
+                 vm->limits.max_memory_bytes);
         prg_vm_free(vm);
         return NULL;
     }

@@ -43,6 +43,22 @@ class Check(Case):
 {self.path("set")}: 1 file checked, 3 errors, 0 warnings
 """)
 
+    def test_a_file_that_nobody_asks_is_a_warning(self):
+        good = 'return { api = "image/v1", tag = function(image) return image end }\n'
+        for name in ("image.lua", "imgae.lua", "mirror.lua"):
+            self.write("set/" + name, good)
+        self.write("set/policies.yaml", "use: {image: mirror}\n")
+        out, _ = self.run_perigee("check", self.path("set"))
+        what = "warning: decides nothing: no policy has this name, and no use in policies.yaml names it [unused-file]"
+        self.assertEqual(out.splitlines(), [f"{self.path('set', 'imgae.lua')}: {what}",
+                                            f"{self.path('set')}: 4 files checked, 0 errors, 1 warning"])
+
+    def test_what_holds_for_every_file_is_told_once(self):
+        self.write("set/policies.yaml", "limits: {memoryBytes: 1}\n")
+        self.write("set/image.lua", 'return { api = "image/v1" }\n')
+        out, _ = self.run_perigee("check", self.path("set"), code=1)
+        self.assertEqual(out.count("memoryBytes 1 leaves no room for a Lua state; give it more"), 1, out)
+
     def test_json(self):
         self.write("set/image.lua", BAD)
         out, _ = self.run_perigee("check", self.path("set"), "-o", "json", code=1)

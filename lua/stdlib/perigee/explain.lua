@@ -20,7 +20,7 @@ end
 ---@return string
 function M.list(items, most)
   local count = items and items ~= perigee.null and #items or 0
-  most = most or 8
+  most = math.max(most or 8, 1)
   if count == 0 then
     return "nothing"
   end
