@@ -182,6 +182,8 @@ int prg_cli_set_load(const struct prg_cli_options *options, const char *name, co
 void prg_cli_note_idle_set(const char *name, const struct prg_policy_set *set);
 
 // ---- output ----
+// The text itself, without line ends and what a terminal would obey: names in manifests may hold anything.
+char *prg_cli_one_line(char *text);
 // Prints "error: …" on stderr and returns exit.
 int prg_cli_error(const struct prg_error *err, enum prg_exit exit);
 void prg_cli_write(const struct prg_strbuf *text); // to stdout; a closed pipe is not an error

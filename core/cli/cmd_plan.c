@@ -160,7 +160,9 @@ static void print_error(const struct session *session, const struct prg_key *key
     const char *what = prg_text_has_prefix(plan->error, prefix) ? plan->error + strlen(prefix) : plan->error;
     const cJSON *object = store->get(store, key);
     const char *place = prg_reader_place(store, key, node_of(plan->arena, object, what), plan->arena);
-    fprintf(stderr, "error: %s%s%s%s%s\n", prefix, what, place ? "  [" : "", place ? place : "", place ? "]" : "");
+    char *line = prg_arena_printf(plan->arena, "%s%s%s%s%s", prefix, what, place ? "  [" : "", place ? place : "",
+                                  place ? "]" : "");
+    fprintf(stderr, "error: %s\n", prg_cli_one_line(line));
 }
 
 static void print_plan(struct session *session, struct prg_table *table, struct prg_plan *plan, size_t index)

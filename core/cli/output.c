@@ -57,14 +57,19 @@ struct prg_table *prg_table_new(size_t columns)
     return table;
 }
 
+char *prg_cli_one_line(char *text)
+{
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = ' ';
+    return text;
+}
+
 void prg_table_row(struct prg_table *table, const char *const *cells)
 {
     const char **row = prg_arena_array(&table->arena, const char *, table->columns);
     for (size_t i = 0; i < table->columns; i++) {
-        char *cell = prg_arena_strdup(&table->arena, cells[i] && cells[i][0] ? cells[i] : "-");
-        for (char *p = cell; *p; p++)
-            if ((unsigned char)*p < ' ')
-                *p = ' '; // one row is one line, whatever a message holds
+        char *cell = prg_cli_one_line(prg_arena_strdup(&table->arena, cells[i] && cells[i][0] ? cells[i] : "-"));
         row[i] = cell;
         size_t width = text_width(cell);
         if (width > table->widths[i])

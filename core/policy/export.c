@@ -68,7 +68,10 @@ static int write_file(const char *path, const struct prg_builtin *policy, struct
         return prg_fail(err, PRG_IO, "%s: %s", draft.text, strerror(errno));
     bool good = fwrite(policy->text, 1, policy->length, file) == policy->length;
     int saved = errno;
-    good = fclose(file) == 0 && good;
+    if (fclose(file) != 0 && good) { // what is buffered gets to the disk here
+        saved = errno;
+        good = false;
+    }
     if (good && rename(draft.text, path) == 0)
         return PRG_OK;
     if (good)

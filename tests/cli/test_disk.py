@@ -52,6 +52,13 @@ class FullDisk(test_controller.Folder):
     def manifests(self):
         return {p: support.read_file(p) for p in glob.glob(self.path("demo", "**", "*.yaml"), recursive=True)}
 
+    def test_exports_say_that_the_disk_is_full(self):
+        os.mkdir(self.path("disk", "set"))
+        self.fill()
+        _, err = self.run_perigee("policies", "export", self.path("disk", "set"), code=2)
+        self.assertRegex(err, r"^error: \S+\.lua: No space left on device\n$")
+        self.assertEqual(os.listdir(self.path("disk", "set")), [])
+
     def test_a_disk_that_is_full_at_start_and_then_has_room(self):
         before = self.manifests()
         self.fill()

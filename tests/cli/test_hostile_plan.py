@@ -342,6 +342,15 @@ class HostilePlan(unittest.TestCase):
         self.assertEqual(len({row[0] for row in TABLE}), len(TABLE))
         self.all(judge, TABLE)
 
+    def test_a_name_with_control_characters_stays_on_its_line(self):
+        name = "odd\n::error::not ours\x1b[31m\x7f"
+        manifest = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": name},
+                    "spec": {"predictor": {"model": {"modelFormat": {"name": "none"}, "storageUri": "s3://a/b"}}}}
+        p = subprocess.run([PERIGEE, "plan", "-f", "-"], input=json.dumps(manifest), capture_output=True, text=True)
+        self.assertEqual(p.returncode, 1)
+        self.assertRegex(p.stderr, r"^error: InferenceService default/odd ::error::not ours \[31m : [^\n]*\n$")
+        self.assertNotRegex(p.stdout + p.stderr, "[\x1b\x7f]")
+
     def test_texts_that_are_no_manifests(self):
         for name, text, code, part in TEXTS:
             with self.subTest(name):
