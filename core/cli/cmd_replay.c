@@ -131,9 +131,10 @@ static void compare(struct replay *replay, const struct prg_recorded *recorded, 
     replay->shown = 0;
     replay->differences = prg_json_array(arena);
     if (!is_same && !replay->is_json)
-        prg_strbuf_printf(&replay->out, "%s:%u: decision %zu: %s %s/%s: another plan\n",
-                          prg_recording_path(replay->recording), head->line, index + 1, head->key.kind, head->key.ns,
-                          head->key.name);
+        prg_strbuf_printf(
+            &replay->out, "%s:%u: decision %zu: %s: another plan\n", prg_recording_path(replay->recording), head->line,
+            index + 1,
+            prg_cli_one_line(prg_arena_printf(arena, "%s %s/%s", head->key.kind, head->key.ns, head->key.name)));
     if (!is_same && !prg_diff(then, now, add_difference, replay))
         prg_strbuf_puts(&replay->out, replay->is_json ? "" : "    the same values, written otherwise\n");
     if (replay->shown > SHOWN_DIFFERENCES)

@@ -145,40 +145,59 @@ struct field_writer {
     struct prg_strbuf *out;
 };
 
+// Ends the line that begins at `start`: names in manifests may hold line ends and what a terminal would obey.
+static void end_line(struct prg_strbuf *out, size_t start)
+{
+    for (size_t i = start; i < out->length; i++)
+        if ((unsigned char)out->text[i] < ' ' || out->text[i] == 0x7f)
+            out->text[i] = ' ';
+    prg_strbuf_putc(out, '\n');
+}
+
 static void write_field(const char *path, const cJSON *node, enum prg_origin origin, void *ctx)
 {
     struct field_writer *writer = ctx;
     const char *name = prg_origin_name(origin);
     struct prg_json_position at = prg_json_position(node);
+    size_t start = writer->out->length;
     prg_strbuf_printf(writer->out, "    %-18s %s", name[0] ? name : "rule", path);
     if (at.line && (origin == PRG_ORIGIN_RUNTIME || origin == PRG_ORIGIN_SERVICE || origin == PRG_ORIGIN_PREDICTOR))
         prg_strbuf_printf(writer->out, "  (line %u)", at.line);
-    prg_strbuf_putc(writer->out, '\n');
+    end_line(writer->out, start);
 }
 
 void prg_plan_explain(struct prg_plan *plan, bool fields, struct prg_strbuf *out)
 {
     const char *last = "";
-    prg_strbuf_printf(out, "%s/%s\n", prg_meta_namespace(plan->resource), prg_meta_name(plan->resource));
+    size_t start = out->length;
+    prg_strbuf_printf(out, "%s/%s", prg_meta_namespace(plan->resource), prg_meta_name(plan->resource));
+    end_line(out, start);
     for (const struct prg_trace_entry *entry = plan->trace_first; entry; entry = entry->next) {
         if (strcmp(last, entry->decision) != 0)
             prg_strbuf_printf(out, "  %s\n", entry->decision);
         last = entry->decision;
+        start = out->length;
         prg_strbuf_printf(out, "    %s: %s", entry->subject ? entry->subject : "", entry->outcome);
         if (entry->reason)
             prg_strbuf_printf(out, ": %s", entry->reason);
         if (entry->source.file)
             prg_strbuf_printf(out, "  [%s:%d %s]", entry->source.file, entry->source.line, entry->source.function);
-        prg_strbuf_putc(out, '\n');
+        end_line(out, start);
     }
-    if (plan->error)
-        prg_strbuf_printf(out, "  error\n    %s\n", plan->error);
+    if (plan->error) {
+        prg_strbuf_puts(out, "  error\n");
+        start = out->length;
+        prg_strbuf_printf(out, "    %s", plan->error);
+        end_line(out, start);
+    }
     const cJSON *object;
     struct field_writer writer = {out};
     if (!fields)
         return;
     prg_json_each (object, plan->objects) {
-        prg_strbuf_printf(out, "  fields of %s %s\n", prg_json_get_text(object, "kind"), prg_meta_name(object));
+        start = out->length;
+        prg_strbuf_printf(out, "  fields of %s %s", prg_json_get_text(object, "kind"), prg_meta_name(object));
+        end_line(out, start);
         prg_plan_each_field(object, write_field, &writer);
     }
 }

@@ -346,7 +346,7 @@ class HostilePlan(unittest.TestCase):
         name = "odd\n::error::not ours\x1b[31m\x7f"
         manifest = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": name},
                     "spec": {"predictor": {"model": {"modelFormat": {"name": "none"}, "storageUri": "s3://a/b"}}}}
-        p = subprocess.run([PERIGEE, "plan", "-f", "-"], input=json.dumps(manifest), capture_output=True, text=True)
+        p = subprocess.run([PERIGEE, "plan", "-f", "-", "--explain"], input=json.dumps(manifest), capture_output=True, text=True)
         self.assertEqual(p.returncode, 1)
         self.assertRegex(p.stderr, r"^error: InferenceService default/odd ::error::not ours \[31m : [^\n]*\n$")
         self.assertNotRegex(p.stdout + p.stderr, "[\x1b\x7f]")
