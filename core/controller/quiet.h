@@ -7,8 +7,8 @@
 // the same outcome, since a plan is a function of them and of the time, and a plan that looked at the time is not kept.
 // Wherever a state cannot be told, nothing is kept, and the plan is made.
 //
-// A kept plan takes about 370 bytes, 12 to 40 for each read (an object is told by its kind's number and what its name has
-// beyond the service's), and some 70 of the map.
+// A kept plan takes about 370 bytes, 12 to 40 for each read (an object is told by its kind's number and what its name
+// has beyond the service's), and some 70 of the map.
 #pragma once
 #include "object/reader.h"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/ without a cluster: what its kustomizations name is there, its definitions are as their generator writes them, and
 its image has what the program needs."""
+import glob
 import os
 import re
 import subprocess
@@ -88,19 +89,34 @@ class Deploy(unittest.TestCase):
                 for part in ("apiGroups", "resources", "verbs"):
                     self.assertNotIn("*", rule[part], rule)
 
-    def test_the_image_holds_the_libraries_that_the_program_is_linked_with(self):
-        lists = subprocess.run(["bash", "-ec", '. scripts/lib.sh; printf "%s\\n" "${RUN_PACKAGES[@]}"'], cwd=ROOT, capture_output=True, text=True)
-        packages = set(lists.stdout.split()) | {"libc6"}
+    def libraries(self):
+        """Those that the program is linked with, and those that it loads later (core/base/late.h): name and place, name and package."""
         needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(["readelf", "-d", PERIGEE], capture_output=True, text=True).stdout)
         places = dict(re.findall(r"(\S+) => (\S+)", subprocess.run(["ldd", PERIGEE], capture_output=True, text=True).stdout))
-        self.assertIn("libcurl.so.4", needed)
-        needed = [n for n in needed if not re.match(r"lib([alt]|ub)san\.", n)]  # of a test build
-        files = [place for n in needed for place in (places[n], os.path.realpath(places[n]), "/usr" + places[n])]
+        later = {}
+        for source in glob.glob(os.path.join(ROOT, "core", "*", "*.c")):
+            text = read_file(source)
+            for package in re.findall(r'prg_late_library\(LIBRARY, "(.*)"\)', text):
+                later[re.search(r'#define LIBRARY "(.*)"', text).group(1)] = package
+        cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+        for library in later:
+            places[library] = re.search(rf"{re.escape(library)} .* => (\S+)", cache).group(1)
+        # libraries of a test build are not shipped
+        return {n: places[n] for n in [*needed, *later] if not re.match(r"lib([alt]|ub)san\.", n)}, later
+
+    def test_the_image_holds_the_libraries_that_the_program_is_linked_with_or_loads(self):
+        lists = subprocess.run(["bash", "-ec", '. scripts/lib.sh; printf "%s\\n" "${RUN_PACKAGES[@]}"'], cwd=ROOT, capture_output=True, text=True)
+        packages = set(lists.stdout.split()) | {"libc6"}
+        places, later = self.libraries()
+        self.assertIn("liblua5.4.so.0", places)
+        self.assertEqual(sorted(later), ["libcrypto.so.3", "libcurl.so.4", "libmicrohttpd.so.12"])
+        files = [name for place in places.values() for name in (place, os.path.realpath(place), "/usr" + place)]
         found = subprocess.run(["dpkg-query", "-S", *files], capture_output=True, text=True).stdout
         owners = {os.path.basename(line.split(": ")[1]): line.split(":")[0] for line in found.splitlines()}
-        for library in needed:
-            owner = owners.get(library) or owners.get(os.path.basename(os.path.realpath(places[library])))
+        for library, place in places.items():
+            owner = owners.get(library) or owners.get(os.path.basename(os.path.realpath(place)))
             self.assertIn(owner, packages, f"{library} is of {owner}, which RUN_PACKAGES in scripts/lib.sh lacks")
+            self.assertEqual(later.get(library, owner), owner)
 
     def test_the_image_is_built_from_files_that_are_there_and_has_the_name_that_the_deployment_asks_for(self):
         text = read_file(DEPLOY, "Containerfile")
