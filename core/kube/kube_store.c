@@ -118,6 +118,12 @@ static bool is_whole(const struct prg_kube_store *s, const struct prg_key *key)
     return kind && prg_object_find(kind, key->ns, key->name);
 }
 
+// Above the versions that servers come to: 2^47 are four million a second for a year.
+static uint64_t readings(const struct prg_object_kind *kind)
+{
+    return (uint64_t)prg_object_kind_readings(kind) << 48;
+}
+
 // A list is told by its objects, and where labels choose, by those that have the label, if there is an index of it.
 static bool kube_state(const struct prg_reader *reader, const struct prg_reader_question *question,
                        struct prg_reader_state *ret)
@@ -130,8 +136,7 @@ static bool kube_state(const struct prg_reader *reader, const struct prg_reader_
         if (!object)
             return true;
         bool is_known = read_version(object, &ret->newest);
-        ret->newest = ret->newest << 1 | !is_whole(s, &key);
-        ret->sum = prg_object_kind_readings(prg_object_kind_of(object));
+        ret->newest = (ret->newest << 1 | !is_whole(s, &key)) + readings(prg_object_kind_of(object));
         return is_known;
     }
     const struct prg_object_kind *kind = prg_objects_find_kind(s->objects, question->group, question->kind);
@@ -143,10 +148,8 @@ static bool kube_state(const struct prg_reader *reader, const struct prg_reader_
     else if (kind)
         prg_object_each(kind, question->ns, sum, &summing);
     *ret = summing.state;
-    if (ret->count) {
-        ret->newest = ret->newest << 1 | is_metadata;
-        ret->sum += (uint64_t)prg_object_kind_readings(kind) << 40; // sums of versions stay below for long
-    }
+    if (ret->count)
+        ret->newest = (ret->newest << 1 | is_metadata) + readings(kind);
     return !summing.is_unknown;
 }
 

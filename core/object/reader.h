@@ -6,7 +6,7 @@
 typedef void (*prg_reader_visit_fn)(const cJSON *object, void *ctx);
 
 // What a read would find, in numbers: equal ones of the same question, asked of the same reader, mean that the answer
-// is the same, to the byte. Zeros: nothing is there.
+// is the same, to the byte. Zeros: nothing is there. Of one object `newest` says it all.
 struct prg_reader_state {
     uint64_t newest, count, sum;
 };
