@@ -3,11 +3,12 @@
 """Serves the bodies of synth.py as an API server does, as fast as the reader takes them: so a client's own speed is the
 bound of a benchmark of lists and watches, and not the server's.
 
-    replay.py FOLDER [--port N]
+    replay.py FOLDER [--port N] [--loops N]
 
 GET .../RESOURCE gives RESOURCE.list.json, or .pb to those who accept protobuf; with watch=1 it gives RESOURCE.watch.*,
 once GET /start has been asked for, and then stays open. Of a namespace, or by name, objects are picked
-from the list. The port is printed when it listens.
+from the list. The port is printed when it listens. With --loops the events of a watch come again and again; in JSON their
+versions grow from one loop to the next (15…, 25… for 5…), as a client that looks at them demands; protobuf ones stay as they are.
 """
 import argparse
 import http.server
@@ -38,6 +39,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(path, "rb") as f:
             self.connection.settimeout(None)
             self.connection.sendfile(f)
+
+    def send_again(self, path, loop):
+        """The loop-th time: whole lines, so that no version is cut."""
+        if not path.endswith(".json"):
+            self.send_file(path)
+            return
+        with open(path, "rb") as f:
+            while chunk := f.read(1 << 22):
+                chunk += f.readline()
+                self.wfile.write(chunk.replace(b'"resourceVersion":"', b'"resourceVersion":"%d' % loop))
 
     def do_GET(self):
         url = urlsplit(self.path)
@@ -97,6 +108,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if os.path.exists(path):
             self.server.started.wait()
             self.send_file(path)
+            for loop in range(1, self.server.loops):
+                self.send_again(path, loop)
         poll = select.poll()
         poll.register(self.connection, select.POLLIN | select.POLLHUP)
         poll.poll()  # until the client goes
@@ -106,17 +119,18 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # as API servers: with 5 the eighth connection of a client waits a second
 
-    def __init__(self, folder, port):
+    def __init__(self, folder, port, loops):
         super().__init__(("127.0.0.1", port), Handler)
-        self.folder, self.started = folder, threading.Event()
+        self.folder, self.loops, self.started = folder, loops, threading.Event()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--loops", type=int, default=1)
     args = parser.parse_args()
-    server = Server(args.folder, args.port)
+    server = Server(args.folder, args.port, args.loops)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
