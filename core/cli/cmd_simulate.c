@@ -59,7 +59,12 @@ static int load_scenario(struct session *session, cJSON **ret, struct prg_error 
 
 static int run_scenario(struct session *session, struct prg_error *err)
 {
+    const struct prg_cli_options *given = session->options;
+    const char *stray = given->faults ? "faults" : given->seed ? "seed" : given->rounds ? "rounds" : NULL;
     cJSON *scenario = NULL, *answer = NULL;
+    if (stray)
+        return prg_fail(err, PRG_INVALID, "--%s goes with --random N; a scenario has its faults among its steps",
+                        stray);
     if (session->options->arg_count != 1)
         return prg_fail(err, PRG_INVALID, "one scenario is needed; see perigee simulate --help");
     int rc = load_scenario(session, &scenario, err);
@@ -109,16 +114,15 @@ static int load_objects(struct session *session, const char *path, struct prg_er
     return prg_manifest_each_file(path, false, add_file, session, err);
 }
 
-static int read_number(const char *option, const char *text, uint64_t otherwise, uint64_t *ret, struct prg_error *err)
+static int read_number(const char *option, const char *text, uint64_t least, uint64_t *ret, struct prg_error *err)
 {
     char *end;
-    *ret = otherwise;
     if (!text)
         return PRG_OK;
     errno = 0;
     *ret = strtoull(text, &end, 10);
-    if (errno || *end || end == text || text[0] == '-')
-        return prg_fail(err, PRG_INVALID, "--%s %s: a whole number from 0 on", option, text);
+    if (errno || *end || end == text || text[0] == '-' || *ret < least)
+        return prg_fail(err, PRG_INVALID, "--%s %s: a whole number from %" PRIu64 " on", option, text, least);
     return PRG_OK;
 }
 
@@ -171,10 +175,11 @@ static int run_random(struct session *session, struct prg_error *err)
     const struct prg_cli_options *given = session->options;
     struct prg_random_options options = {.progress = show_progress, .ctx = session};
     cJSON *answer = NULL;
-    uint64_t rounds;
-    int rc = read_number("random", given->random, 0, &options.schedules, err);
+    uint64_t rounds = 0;
+    options.seed = 1;
+    int rc = read_number("random", given->random, 1, &options.schedules, err);
     if (rc == PRG_OK)
-        rc = read_number("seed", given->seed, 1, &options.seed, err);
+        rc = read_number("seed", given->seed, 0, &options.seed, err);
     if (rc == PRG_OK)
         rc = read_number("rounds", given->rounds, 0, &rounds, err);
     if (rc == PRG_OK && given->faults)

@@ -117,9 +117,11 @@ int prg_dataset_report(struct prg_arena *arena, const cJSON *dataset, const cJSO
     int64_t count = 0;
     if (content && !prg_json_is_object(content) && !prg_json_is_null(content))
         return prg_fail(err, PRG_INVALID, "the content must be an object, not %s", prg_json_type_name(content));
-    if (samples && !prg_json_int64(samples, &count))
-        return prg_fail(err, PRG_INVALID, "/numberOfSamples: must be a whole number, not %s",
-                        prg_json_type_name(samples));
+    if (samples && !prg_json_int64(samples, &count)) {
+        const char *number = prg_json_number_text(samples);
+        return prg_fail(err, PRG_INVALID, "/numberOfSamples: must be a whole number of 64 bits, not %.40s",
+                        number ? number : prg_json_type_name(samples));
+    }
     cJSON *object = prg_json_copy(arena, dataset), *status = prg_json_object(arena);
     prg_json_set_int(arena, status, "numberOfSamples", count);
     prg_json_set_string(arena, status, "updateTime", prg_clock_format(now_ns, now));

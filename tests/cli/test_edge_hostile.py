@@ -78,7 +78,9 @@ class Hostile(Edge):
                 (envelope(job, long, READY), "refused", f"there is no IncrementalLearningJob factory/{long}"),
                 (envelope(job, long + "x", READY), "malformed", "not the name of an object"),
                 (envelope("Dataset", "photos", {"numberOfSamples": "7"}), "refused", "/numberOfSamples"),
-                (envelope("Dataset", "photos", {"numberOfSamples": 1.5}), "refused", "/numberOfSamples"),
+                (envelope("Dataset", "photos", {"numberOfSamples": 1.5}), "refused",
+                 "/numberOfSamples: must be a whole number of 64 bits, not 1.5"),
+                (envelope("Dataset", "photos", {"numberOfSamples": 2 ** 63}), "refused", "64 bits, not 9223372036854775808"),
                 (envelope("Dataset", "gone", {"numberOfSamples": 7}), "refused", "there is no Dataset factory/gone"),
                 (envelope("Secret", "s3", {}), "kind", "'Secret'"),
                 (envelope(job, "helmet", READY, operation="delete"), "operation", "'delete'")):

@@ -60,6 +60,16 @@ class Simulate(Case):
             _, err = self.run_perigee(*args, code=2)
             self.assertIn("error: ", err)
 
+    def test_options_of_random_schedules_are_not_ignored_without_them(self):
+        for option, value in (("--faults", "drop"), ("--seed", "7"), ("--rounds", "2")):
+            for path in (SCENARIO, JOBS):
+                _, err = self.run_perigee("simulate", option, value, path, code=2)
+                self.assertEqual(err, f"error: {option} goes with --random N; a scenario has its faults among its steps\n")
+
+    def test_no_schedule_at_all_is_no_success(self):
+        _, err = self.run_perigee("simulate", "--random", "0", JOBS, code=2)
+        self.assertEqual(err, "error: --random 0: a whole number from 1 on\n")
+
 
 class PlanJob(Case):
     def test_a_job_is_planned_by_kind_and_name(self):
