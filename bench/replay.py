@@ -3,12 +3,13 @@
 """Serves the bodies of synth.py as an API server does, as fast as the reader takes them: so a client's own speed is the
 bound of a benchmark of lists and watches, and not the server's.
 
-    replay.py FOLDER [--port N] [--loops N]
+    replay.py FOLDER [--port N] [--endless]
 
 GET .../RESOURCE gives RESOURCE.list.json, or .pb to those who accept protobuf; with watch=1 it gives RESOURCE.watch.*,
 once GET /start has been asked for, and then stays open. Of a namespace, or by name, objects are picked
-from the list. The port is printed when it listens. With --loops the events of a watch come again and again; in JSON their
-versions grow from one loop to the next (15…, 25… for 5…), as a client that looks at them demands; protobuf ones stay as they are.
+from the list. The port is printed when it listens. With --endless the events of a watch come again and again until
+the client goes, and to one that watches anew, the next ones; in JSON their versions grow from one time to the next (15…, 25… for
+5…), as a client that looks at them demands; protobuf ones stay as they are.
 """
 import argparse
 import http.server
@@ -40,8 +41,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.settimeout(None)
             self.connection.sendfile(f)
 
-    def send_again(self, path, loop):
-        """The loop-th time: whole lines, so that no version is cut."""
+    def send_again(self, path):
+        """Whole lines, so that no version is cut."""
+        self.server.times += 1
+        loop = self.server.times
         if not path.endswith(".json"):
             self.send_file(path)
             return
@@ -107,9 +110,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         if os.path.exists(path):
             self.server.started.wait()
-            self.send_file(path)
-            for loop in range(1, self.server.loops):
-                self.send_again(path, loop)
+            if not self.server.times:
+                self.send_file(path)
+            while self.server.is_endless:
+                self.send_again(path)
         poll = select.poll()
         poll.register(self.connection, select.POLLIN | select.POLLHUP)
         poll.poll()  # until the client goes
@@ -119,18 +123,19 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # as API servers: with 5 the eighth connection of a client waits a second
 
-    def __init__(self, folder, port, loops):
+    def __init__(self, folder, port, is_endless):
         super().__init__(("127.0.0.1", port), Handler)
-        self.folder, self.loops, self.started = folder, loops, threading.Event()
+        self.folder, self.is_endless, self.started = folder, is_endless, threading.Event()
+        self.times = 0  # that the events were sent after the first
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--loops", type=int, default=1)
+    parser.add_argument("--endless", action="store_true")
     args = parser.parse_args()
-    server = Server(args.folder, args.port, args.loops)
+    server = Server(args.folder, args.port, args.endless)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
