@@ -443,6 +443,31 @@ static void start_pod(struct building *b)
 
 // ---- the pod ----
 
+// A template may hold anything where no API server has looked at it: what is filled in below goes into objects.
+static int check_template(const struct building *b, struct prg_error *err)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const char *type = b->worker->type;
+    const char *part = strcmp(type, "train") == 0 ? "trainSpec" : strcmp(type, "eval") == 0 ? "evalSpec" : "deploySpec";
+    for (size_t i = 0; i < PRG_COUNT(lists); i++) {
+        const cJSON *list = prg_json_at(b->worker->template, "spec", lists[i]), *item;
+        size_t index = 0;
+        if (!list || prg_json_is_null(list))
+            continue;
+        if (!prg_json_is_array(list))
+            return prg_fail(err, PRG_INVALID, "/spec/%s/template/spec/%s: must be a list of containers, not %s", part,
+                            lists[i], prg_json_type_name(list));
+        prg_json_each (item, list) {
+            if (!prg_json_is_object(item))
+                return prg_fail(err, PRG_INVALID,
+                                "/spec/%s/template/spec/%s/%zu: must be a container, an object, not %s", part, lists[i],
+                                index, prg_json_type_name(item));
+            index++;
+        }
+    }
+    return PRG_OK;
+}
+
 // Takes all mounts apart, and adds the variables that hold their places to environment.
 static int place_mounts(struct building *b, cJSON *environment, struct prg_error *err)
 {
@@ -470,7 +495,9 @@ int prg_worker_pod(struct prg_learning *l, const struct prg_worker *worker, cJSO
 {
     struct building b = {.l = l, .arena = l->arena, .worker = worker};
     cJSON *environment = prg_json_copy(l->arena, worker->environment);
-    int rc = place_mounts(&b, environment, err);
+    int rc = check_template(&b, err);
+    if (rc == PRG_OK)
+        rc = place_mounts(&b, environment, err);
     if (rc != PRG_OK)
         return rc;
     start_pod(&b);

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """perigee simulate, and plans of learning jobs."""
+import copy
 import json
 import os
 import unittest
+
+import yaml
 
 from support import ROOT, Case
 
@@ -78,6 +81,30 @@ class PlanJob(Case):
             self.assertEqual(plan["resource"]["status"]["conditions"][0]["type"], "Waiting")
             self.assertEqual([o["kind"] for o in plan["objects"]], ["Pod"])
             self.assertEqual(plan["messages"][0]["node"], "edge1")
+
+    def test_a_template_without_containers_that_are_objects_is_an_error_with_its_place(self):
+        with open(os.path.join(JOBS, "data.yaml")) as f:
+            data = list(yaml.safe_load_all(f))
+        with open(os.path.join(JOBS, "job.yaml")) as f:
+            job = yaml.safe_load(f)
+        for part, run in (("deploySpec", "plan"), ("trainSpec", "simulate"), ("evalSpec", "simulate")):
+            for containers, said in (({"containers": [{"name": "a"}, None]}, "containers/1: must be a container, an object, not null"),
+                                     ({"containers": [[]]}, "containers/0: must be a container, an object, not array"),
+                                     ({"containers": {"a": 1}}, "containers: must be a list of containers, not object"),
+                                     ({"initContainers": ["x"]}, "initContainers/0: must be a container, an object, not string")):
+                odd = copy.deepcopy(job)
+                odd["spec"][part]["template"]["spec"].update(containers)
+                self.write("jobs.json", json.dumps({"objects": [odd, *data]}))
+                self.write("jobs.yaml", yaml.safe_dump_all([odd, *data]))
+                if run == "plan":
+                    _, err = self.run_perigee("plan", "-f", self.path("jobs.yaml"), code=1)
+                else:
+                    steps = [{"op": "upstream", "namespace": "factory", "name": "helmet",
+                              "content": {"phase": part[:-4], "status": "Ready",
+                                          "input": {"models": [{"url": "/m", "format": "ckpt"}], "dataURL": "/d"}}}]
+                    self.write("jobs.json", json.dumps({"objects": [odd, *data], "steps": steps}))
+                    err, _ = self.run_perigee("simulate", self.path("jobs.json"))
+                self.assertIn(f"/spec/{part}/template/spec/{said}", err)
 
     def test_the_explanation_says_what_happens_next(self):
         out, _ = self.run_perigee("plan", "-f", JOBS, "-n", "factory", "il/helmet", "--explain")
