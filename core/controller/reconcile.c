@@ -32,7 +32,9 @@ struct prg_reconcile {
     struct prg_reconcile_handler handler;
     struct prg_arena arena;
     struct prg_key key;
-    cJSON *subject; // as it was planned on; its resourceVersion moves on when we patched it
+    cJSON *subject;                // as it was planned on; its resourceVersion moves on when we patched it
+    struct prg_store_event choice; // of the runtime, in the arena, when there is one to tell
+    bool has_choice;
     struct prg_plan *plan;
     struct prg_reconcile_report report;
     struct prg_vec writes; // struct write, in arena
@@ -270,10 +272,9 @@ static int record_events(struct prg_reconcile *r, struct prg_error *err)
 // An Event that cannot be recorded is no reason to reconcile again.
 static void tell_choice(struct prg_reconcile *r)
 {
-    struct prg_store_event event;
     struct prg_error ignored = {0};
-    if (prg_choice_event(r->subject, r->plan, &event))
-        (void)record(r, &event, &ignored);
+    if (r->has_choice)
+        (void)record(r, &r->choice, &ignored);
 }
 
 static void tell_events(struct prg_reconcile *r)
@@ -428,6 +429,8 @@ static void on_written(const struct prg_write_outcome *outcome, void *ctx)
 void prg_reconcile_start(struct prg_reconcile *r, int64_t wall_ns)
 {
     r->wall_ns = wall_ns;
+    // Now: candidates are of the store, whose trees may go as soon as the loop turns.
+    r->has_choice = prg_choice_event(r->subject, r->plan, &r->choice);
     r->state = STATE_GROUPS;
     go_on(r);
 }
