@@ -86,8 +86,10 @@ class FaultCase(ControlledCase):
     def is_final(self):
         self.assertEqual(self.conditions(self.service("new")).get("PredictorReady", {}).get("status"), "True")
         self.assertIn("gs://bucket/changed", json.dumps(self.owned("Deployment", "kept-predictor")["spec"]["template"]))
+        state = self.state()
+        self.assertEqual([name for name in state if "gone" in name], [], "the garbage collector takes what belonged to it")
         if FaultCase.reference is not None:
-            self.assertEqual(self.state(), FaultCase.reference)
+            self.assertEqual(state, FaultCase.reference)
         return True
 
     def final(self, deadline=60, most_writes=60, most_requests=400):
