@@ -267,16 +267,20 @@ def single_node(case):
                for x in (i["isvc"], i.get("isvcRaw") or {}))
 
 
+def lines_of(pattern):
+    """Those of all files of that name, one after the other: large sets are in several."""
+    for path in sorted(glob.glob(os.path.join(CASES, pattern))):
+        with open(path) as f:
+            yield from f
+
+
 def cases():
     for path in sorted(glob.glob(os.path.join(CASES, "reconcile", "*.json"))):
         with open(path) as f:
             yield os.path.basename(path)[:-5], json.load(f)
-    path = os.path.join(CASES, "reconcile_random.ndjson")
-    if os.path.exists(path):
-        with open(path) as f:
-            for n, line in enumerate(f):
-                case = json.loads(line)
-                yield f"random#{case.get('id', n)}", dict(case, theme="random")
+    for n, line in enumerate(lines_of("reconcile_random_*.ndjson")):
+        case = json.loads(line)
+        yield f"random#{case.get('id', n)}", dict(case, theme="random")
 
 
 def main():

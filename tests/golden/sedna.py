@@ -190,15 +190,21 @@ def check(perigee, case, expected):
     return bad
 
 
+def lines_of(pattern):
+    """Those of all files of that name, one after the other: large sets are in several."""
+    for path in sorted(glob.glob(os.path.join(CASES, pattern))):
+        with open(path) as f:
+            yield from f
+
+
 def cases():
     for path in sorted(glob.glob(os.path.join(CASES, "scenarios", "*.json"))):
         with open(path) as f:
             yield "scenario--" + os.path.basename(path)[:-5], json.load(f)
     for part in ("transitions", "walks"):
-        with open(os.path.join(CASES, part + ".ndjson")) as f:
-            for n, line in enumerate(f):
-                case = json.loads(line)
-                yield f"{part}--{case.get('name', n)}", case
+        for n, line in enumerate(lines_of(part + "*.ndjson")):
+            case = json.loads(line)
+            yield f"{part}--{case.get('name', n)}", case
 
 
 def deviations():

@@ -377,15 +377,15 @@ static void in_both_answers(struct prg_arena *arena, const struct recorded_case 
     }
 }
 
-static size_t each_random(recorded_fn visit, void *ctx)
+// The cases of one file, numbered from `first`. Returns how many.
+static size_t each_random_of(const char *path, size_t first, const struct recorded_catalog *catalog, recorded_fn visit,
+                             void *ctx)
 {
-    prg_auto_arena shared, one;
-    struct recorded_catalog catalog;
+    prg_auto_arena file, one;
     size_t length, count = 0;
-    prg_arena_init(&shared);
+    prg_arena_init(&file);
     prg_arena_init(&one);
-    recorded_catalog_load(&shared, &catalog);
-    const char *line = read_test_file(&shared, "cases/kserve/reconcile_random.ndjson", &length), *end = line + length;
+    const char *line = read_test_file(&file, path, &length), *end = line + length;
     while (line < end) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         cJSON *document = NULL;
@@ -393,16 +393,26 @@ static size_t each_random(recorded_fn visit, void *ctx)
         if (!stop)
             stop = end;
         assert_ok(prg_json_parse(&one, line, (size_t)(stop - line), NULL, &document, &err), &err);
-        struct recorded_case recorded = {.name = prg_arena_printf(&one, "random#%zu", count),
+        struct recorded_case recorded = {.name = prg_arena_printf(&one, "random#%zu", first + count),
                                          .input = prg_json_get(document, "input"),
                                          .expected = prg_json_get(document, "expected")};
-        recorded_build(&one, &catalog, &recorded);
+        recorded_build(&one, catalog, &recorded);
         visit(&one, &recorded, ctx);
         prg_arena_reset(&one);
         line = stop + 1;
         count++;
     }
     return count;
+}
+
+static size_t each_random(recorded_fn visit, void *ctx)
+{
+    prg_auto_arena arena;
+    struct recorded_catalog catalog;
+    prg_arena_init(&arena);
+    recorded_catalog_load(&arena, &catalog);
+    size_t count = each_random_of("cases/kserve/reconcile_random_1.ndjson", 0, &catalog, visit, ctx);
+    return count + each_random_of("cases/kserve/reconcile_random_2.ndjson", count, &catalog, visit, ctx);
 }
 
 static void for_all_cases(property_fn check)
