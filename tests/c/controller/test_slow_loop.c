@@ -128,6 +128,60 @@ static void a_service_that_changes_meanwhile_is_planned_again_afterwards_and_not
     assert_int_equal(f->reports, 2);
 }
 
+struct copying {
+    struct prg_arena arena;
+    struct prg_vec objects;
+};
+
+static void copy_object(const cJSON *object, void *ctx)
+{
+    struct copying *copying = ctx;
+    prg_vec_push(&copying->objects, prg_json_copy(&copying->arena, object));
+}
+
+// Another tree stands for each runtime and service: those that were read are gone, as they may be whenever the loop
+// turns.
+static void drop_what_was_read(struct fixture *f)
+{
+    static const char *const kinds[] = {"ServingRuntime", "ClusterServingRuntime", "InferenceService"};
+    const struct prg_reader *reader = &f->is.slow.store.reader;
+    struct copying copying;
+    prg_arena_init(&copying.arena);
+    prg_vec_init(&copying.objects);
+    for (size_t i = 0; i < PRG_COUNT(kinds); i++)
+        reader->list(reader, "serving.kserve.io", kinds[i], NULL, copy_object, &copying);
+    assert_true(copying.objects.count > 1);
+    for (size_t i = 0; i < copying.objects.count; i++)
+        assert_int_equal(prg_store_mem_put(f->is.slow.inner, copying.objects.items[i], false, true, NULL), PRG_OK);
+    prg_vec_release(&copying.objects);
+    prg_arena_release(&copying.arena);
+}
+
+static void note_message(const struct prg_key *key, const struct prg_store_event *event, unsigned count, void *ctx)
+{
+    (void)key;
+    (void)count;
+    prg_strbuf_printf(ctx, "%s: %s\n", event->reason, event->message);
+}
+
+static void what_a_plan_read_may_go_while_its_writes_are_open(void **state)
+{
+    struct fixture *f = *state;
+    prg_auto_strbuf events = PRG_STRBUF_INIT;
+    put_service(f, "a", "");
+    changed(f, "a");
+    run(f);
+    assert_true(f->is.slow.open > 0);
+    while (f->is.slow.open) {
+        drop_what_was_read(f);
+        slow_store_answer(&f->is.slow, true);
+    }
+    assert_int_equal(run(f), 1);
+    assert_false(f->has_error);
+    prg_store_mem_each_event(f->is.slow.inner, note_message, &events);
+    assert_non_null(strstr(events.text, "RuntimeSelected: ClusterServingRuntime kserve-"));
+}
+
 static void a_view_from_before_our_own_writes_is_not_planned_on(void **state)
 {
     struct fixture *f = *state;
@@ -256,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(as_many_are_under_way_as_there_are_workers),
         TEST(a_service_that_changes_meanwhile_is_planned_again_afterwards_and_not_beside),
+        TEST(what_a_plan_read_may_go_while_its_writes_are_open),
         TEST(a_view_from_before_our_own_writes_is_not_planned_on),
         TEST(a_server_that_asks_for_time_gets_it),
         TEST(what_is_forbidden_is_tried_again_each_minute),
