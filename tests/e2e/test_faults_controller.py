@@ -238,9 +238,10 @@ class Connections(FaultCase):
 
     def test_24_lists_that_fail(self):
         self.proxy.on("GET", "watch=true", answer(200, EXPIRED + "\n"), times=10)
-        self.proxy.on("GET", r"limit=|resourceVersion=", status_of(500, "InternalError"), times=10)
+        rule = self.proxy.on("GET", r"limit=|resourceVersion=", status_of(500, "InternalError"), times=10)
         self.proxy.cut_all()
         self.change()
+        self.eventually(lambda: rule["hits"] > 0, 90, "a list to be asked for")
         self.final(deadline=90)
 
     def test_25_a_new_token_in_the_file(self):
