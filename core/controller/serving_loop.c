@@ -10,6 +10,7 @@
 #include "controller/freshness.h"
 #include "controller/leftovers.h"
 #include "controller/quiet.h"
+#include "controller/remakes.h"
 #include "controller/workqueue.h"
 #include "object/meta.h"
 
@@ -28,6 +29,7 @@ struct prg_serving_loop {
     struct prg_workqueue *queue;
     struct prg_freshness *freshness;
     struct prg_quiet *quiet;
+    struct prg_remakes remakes;
     struct prg_map open;  // queue key -> struct work
     struct prg_vec ended; // struct work, still in open
     struct prg_map told;  // queue key -> uint64_t * (heap): digest of the Events last seen in its plan
@@ -452,6 +454,8 @@ static void end(struct prg_serving_loop *loop, struct work *work)
     else
         prg_quiet_forget(loop->quiet, work->queue_key);
     prg_freshness_note(loop->freshness, work->queue_key, work->reconcile, loop->now_ms);
+    if (report.created)
+        prg_remakes_note(&loop->remakes, work->queue_key, loop->now_ms);
     plan_next(loop, work, &report);
     if (loop->options.report)
         loop->options.report(&report, loop->options.ctx);
@@ -481,6 +485,9 @@ static int take(struct prg_serving_loop *loop)
     if (!key)
         return -1;
     uint64_t wait_ms = prg_freshness_wait_ms(loop->freshness, key, &loop->store->reader, loop->now_ms);
+    uint64_t pause_ms = prg_remakes_wait_ms(&loop->remakes, key, loop->now_ms);
+    if (wait_ms < pause_ms)
+        wait_ms = pause_ms;
     if (wait_ms) // a change of what is awaited wakes it sooner
         prg_workqueue_add_after(loop->queue, key, loop->now_ms, wait_ms);
     else if (!begin(loop, key))

@@ -204,6 +204,34 @@ static void an_owned_object_that_changes_or_vanishes_wakes_its_service(void **st
     assert_int_equal(run(f), 1);
 }
 
+// As the garbage collector does when the service went and nobody here has heard of it yet.
+static void what_vanishes_as_often_as_it_is_made_is_made_again_ever_more_slowly(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_key key = {"", "Service", "default", "iris-predictor"};
+    enum prg_write_result result;
+    struct prg_error err = {0};
+    unsigned made = 0;
+    put_service(f, "iris", sklearn);
+    changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
+    run(f);
+    for (uint64_t end_ms = f->now_ms + 10000; f->now_ms < end_ms; f->now_ms += 10) {
+        if (get(f, key.group, key.kind, key.name)) {
+            assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &err), &err);
+            changed(f, key.group, key.kind, key.ns, key.name);
+        }
+        run(f);
+        made += f->created > 0;
+    }
+    assert_int_equal(made, 7); // twice at once, then after 0.2, 0.4, 0.8 … seconds
+    put_service(f, "other", sklearn);
+    changed(f, "serving.kserve.io", "InferenceService", "default", "other");
+    assert_int_equal(run(f), 1); // which concerns nobody else
+    f->now_ms += 30000;
+    run(f);
+    assert_non_null(get(f, key.group, key.kind, key.name));
+}
+
 static void a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service(void **state)
 {
     struct fixture *f = *state;
@@ -411,6 +439,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_runtime_or_configuration_wakes_every_service_once, setup, teardown),
         cmocka_unit_test_setup_teardown(secrets_that_no_plan_reads_wake_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(an_owned_object_that_changes_or_vanishes_wakes_its_service, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_vanishes_as_often_as_it_is_made_is_made_again_ever_more_slowly, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_event_is_recorded_once_however_often_the_plan_says_it, setup, teardown),
