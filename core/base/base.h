@@ -40,5 +40,11 @@ bool prg_text_equal(const char *a, const char *b);
 bool prg_text_has_prefix(const char *text, const char *prefix);
 bool prg_text_has_suffix(const char *text, const char *suffix);
 
+// The word, or words, that stand behind a number.
+static inline const char *prg_plural(int64_t count, const char *one, const char *other)
+{
+    return count == 1 ? one : other;
+}
+
 // Optimal-string-alignment distance, capped: returns max + 1 when it is larger than max. For "did you mean".
 unsigned prg_text_distance(const char *a, const char *b, unsigned max);

@@ -221,11 +221,11 @@ static void check_count(struct infer *in, const struct prg_lua_node *place, cons
             least = most;
     }
     if (!type->is_open && given > most && !(args->is_open_ended && given == most + 1))
-        report(in, place, false, "redundant-parameter", "%s takes at most %zu argument%s, here it gets %zu", name,
-               most - hidden, most - hidden == 1 ? "" : "s", args->count);
+        report(in, place, false, "redundant-parameter", "%s takes at most %zu %s, here it gets %zu", name,
+               most - hidden, prg_plural((int64_t)(most - hidden), "argument", "arguments"), args->count);
     else if (given < least && !args->is_open_ended)
-        report(in, place, false, "missing-parameter", "%s needs %zu argument%s, here it gets %zu", name, least - hidden,
-               least - hidden == 1 ? "" : "s", args->count);
+        report(in, place, false, "missing-parameter", "%s needs %zu %s, here it gets %zu", name, least - hidden,
+               prg_plural((int64_t)(least - hidden), "argument", "arguments"), args->count);
 }
 
 // The return type number `index` with the type variable bound to that of the first argument that has it.
@@ -302,8 +302,8 @@ static const struct prg_type *own_call(struct infer *in, const struct prg_lua_no
             give(in, param->local, &prg_type_any);
     }
     if (args->count > at && !function->is_vararg && !(args->is_open_ended && args->count == at + 1))
-        report(in, place, false, "redundant-parameter", "%s takes %zu argument%s, here it gets %zu", text_of(in, place),
-               at, at == 1 ? "" : "s", args->count);
+        report(in, place, false, "redundant-parameter", "%s takes %zu %s, here it gets %zu", text_of(in, place), at,
+               prg_plural((int64_t)at, "argument", "arguments"), args->count);
     return function->returns ? function->returns : &prg_type_any;
 }
 
@@ -413,8 +413,8 @@ static void take_contract(struct infer *in, struct prg_lua_node *function, const
         }
         const struct prg_type_field *own = declared ? find_param(declared, text_of(in, node)) : NULL;
         if (!own || !own->is_optional)
-            report(in, node, false, "redundant-parameter", "%s gets %zu argument%s, '%s' would always be nil",
-                   text_of(in, name), given, given == 1 ? "" : "s", text_of(in, node));
+            report(in, node, false, "redundant-parameter", "%s gets %zu %s, '%s' would always be nil",
+                   text_of(in, name), given, prg_plural((int64_t)given, "argument", "arguments"), text_of(in, node));
     }
     if (strcmp(text_of(in, name), "before") == 0 && wanted < 2 && !function->is_vararg)
         report(in, name, false, "missing-parameter", "before compares two candidates, it needs two parameters");

@@ -154,9 +154,10 @@ const char *prg_source_namespace(const struct prg_cli_options *options, const st
 // KIND/NAME arguments (or all services) to keys, sorted.
 int prg_source_subjects(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
                         struct prg_key **ret, size_t *ret_count, struct prg_error *err) PRG_MUST_USE;
-// The object KIND/NAME of any kind. PRG_NOTFOUND: there is none. Borrowed from the store.
+// The object KIND/NAME of any kind, as prg_kind_named takes it, and its key, of arg, arena and options. PRG_NOTFOUND:
+// there is none. Borrowed from the store.
 int prg_source_object(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
-                      const char *arg, const cJSON **ret, struct prg_error *err) PRG_MUST_USE;
+                      const char *arg, struct prg_key *ret_key, const cJSON **ret, struct prg_error *err) PRG_MUST_USE;
 
 // ---- policy sets ----
 // A set that --policies or an argument names: a folder, a file with the manifest of a ConfigMap, or

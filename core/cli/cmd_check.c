@@ -129,9 +129,10 @@ static void print_end(struct checking *checking, const char *name, const struct 
         prg_json_print(&checking->out, object, PRG_JSON_PRETTY);
         prg_strbuf_putc(&checking->out, '\n');
     } else if (checking->format == FORMAT_TEXT) {
-        prg_strbuf_printf(&checking->out, "%s: %zu file%s checked, %zu error%s, %zu warning%s\n", name, counts->files,
-                          counts->files == 1 ? "" : "s", counts->errors, counts->errors == 1 ? "" : "s",
-                          counts->warnings, counts->warnings == 1 ? "" : "s");
+        prg_strbuf_printf(&checking->out, "%s: %zu %s checked, %zu %s, %zu %s\n", name, counts->files,
+                          prg_plural((int64_t)counts->files, "file", "files"), counts->errors,
+                          prg_plural((int64_t)counts->errors, "error", "errors"), counts->warnings,
+                          prg_plural((int64_t)counts->warnings, "warning", "warnings"));
     }
 }
 

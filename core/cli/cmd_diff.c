@@ -2,10 +2,10 @@
 // cmd_diff.c: `perigee diff`: what other policies, runtimes, configuration or another compatibility mode would change
 // for all services, and a gate for CI.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -43,7 +43,8 @@ struct session {
 
 // ---- options ----
 
-static int read_count(const char *option, const char *text, bool *ret_given, int64_t *ret, struct prg_error *err)
+static int read_count(const char *option, const char *text, int64_t least, int64_t most, bool *ret_given, int64_t *ret,
+                      struct prg_error *err)
 {
     char *end;
     *ret_given = text != NULL;
@@ -51,8 +52,12 @@ static int read_count(const char *option, const char *text, bool *ret_given, int
         return PRG_OK;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno || *end || end == text || value < 0)
-        return prg_fail(err, PRG_INVALID, "%s %s: a whole number, 0 or more", option, text);
+    bool is_number = !errno && !*end && end != text && value >= least && value <= most;
+    if (!is_number && most == INT64_MAX)
+        return prg_fail(err, PRG_INVALID, "%s %s: a whole number, %" PRId64 " or more", option, text, least);
+    if (!is_number)
+        return prg_fail(err, PRG_INVALID, "%s %s: a whole number from %" PRId64 " to %" PRId64, option, text, least,
+                        most);
     *ret = value;
     return PRG_OK;
 }
@@ -66,14 +71,13 @@ static int read_options(struct session *session, struct prg_error *err)
         !options->without.count)
         return prg_fail(err, PRG_INVALID,
                         "nothing to compare: give --policies DIR, --with FILE, --without KIND/NAME or --compat MODE");
-    int rc = read_count("--max-restarts", options->max_restarts, &session->gate.has_restarts,
+    int rc = read_count("--max-restarts", options->max_restarts, 0, INT64_MAX, &session->gate.has_restarts,
                         &session->gate.max_restarts, err);
     if (rc == PRG_OK)
-        rc = read_count("--max-gpus", options->max_gpus, &session->gate.has_gpus, &session->gate.max_gpus, err);
+        rc = read_count("--max-gpus", options->max_gpus, 0, INT64_MAX, &session->gate.has_gpus, &session->gate.max_gpus,
+                        err);
     if (rc == PRG_OK)
-        rc = read_count("--jobs", options->jobs, &has_jobs, &jobs, err);
-    if (rc == PRG_OK && has_jobs && (jobs < 1 || jobs > THREADS_MAX))
-        rc = prg_fail(err, PRG_INVALID, "--jobs %s: 1 to %d", options->jobs, THREADS_MAX);
+        rc = read_count("--jobs", options->jobs, 1, THREADS_MAX, &has_jobs, &jobs, err);
     session->thread_count = (size_t)jobs;
     return rc;
 }
@@ -121,40 +125,14 @@ static int add_file(const char *path, void *ctx, struct prg_error *err)
     return prg_manifest_load_file(&session->arena, path, session->options->ns, add_manifest, session, err);
 }
 
-static const struct {
-    const char *group, *kind;
-} removable[] = {{"serving.kserve.io", "ClusterServingRuntime"},
-                 {"serving.kserve.io", "ServingRuntime"},
-                 {"serving.kserve.io", "ClusterStorageContainer"},
-                 {"serving.kserve.io", "InferenceService"},
-                 {"sedna.io", "IncrementalLearningJob"},
-                 {"sedna.io", "Dataset"},
-                 {"sedna.io", "Model"},
-                 {"", "ConfigMap"},
-                 {"", "Secret"},
-                 {"", "Namespace"}};
-
 static int hide(struct session *session, const char *text, struct prg_error *err)
 {
-    const char *slash = strchr(text, '/');
-    size_t length = slash ? (size_t)(slash - text) : 0;
-    for (size_t i = 0; i < PRG_COUNT(removable); i++) {
-        const char *kind = removable[i].kind;
-        if (strlen(kind) != length || strncasecmp(kind, text, length) != 0)
-            continue;
-        bool is_cluster = prg_kind_is_cluster_scoped(removable[i].group, kind);
-        const char *ns = is_cluster ? "" : session->options->ns ? session->options->ns : "default";
-        struct prg_key key = {removable[i].group, kind, ns, slash + 1};
-        if (!session->store->reader.get(&session->store->reader, &key))
-            return prg_fail(err, PRG_NOTFOUND, "--without %s: no such object%s%s", text,
-                            is_cluster ? "" : " in namespace ", ns);
-        prg_overlay_hide(session->overlay, &key);
-        return PRG_OK;
-    }
-    return prg_fail(err, PRG_INVALID,
-                    "--without %s: KIND/NAME, of a ClusterServingRuntime, ServingRuntime, ClusterStorageContainer, "
-                    "InferenceService, IncrementalLearningJob, Dataset, Model, ConfigMap, Secret or Namespace",
-                    text);
+    struct prg_key key;
+    const cJSON *object;
+    if (prg_source_object(session->options, session->store, &session->arena, text, &key, &object, err) != PRG_OK)
+        return prg_wrap(err, "--without");
+    prg_overlay_hide(session->overlay, &key);
+    return PRG_OK;
 }
 
 static int open_overlay(struct session *session, struct prg_error *err)
@@ -428,8 +406,9 @@ static const char *describe(struct session *session, enum prg_side side)
     prg_strbuf_printf(&text, "policies %s (revision %s), compat %s", policies, prg_policy_set_revision(s->sets[0]),
                       prg_report_compat(s->settings.compat));
     if (s->namespace_count)
-        prg_strbuf_printf(&text, ", %zu namespace%s with policies of their own", s->namespace_count,
-                          s->namespace_count == 1 ? "" : "s");
+        prg_strbuf_printf(&text, ", %zu %s own", s->namespace_count,
+                          prg_plural((int64_t)s->namespace_count, "namespace with policies of its",
+                                     "namespaces with policies of their"));
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->with.count; i++)
         prg_strbuf_printf(&text, ", with %s", (const char *)options->with.items[i]);
     for (size_t i = 0; side == PRG_SIDE_NEW && i < options->without.count; i++)
@@ -516,7 +495,7 @@ static const struct prg_option options[] = {
     {"max-gpus", 0, PRG_OPTION_TEXT, PRG_AT(max_gpus), "N", "gate: fail when more GPUs are touched", NULL},
     {"output", 'o', PRG_OPTION_TEXT, PRG_AT(output), "FORMAT",
      "summary; full: with every difference; json; github: workflow commands", "summary|full|json|github"},
-    {"jobs", 'j', PRG_OPTION_TEXT, PRG_AT(jobs), "N", "threads (one a core)", NULL},
+    {"jobs", 'j', PRG_OPTION_TEXT, PRG_AT(jobs), "N", "threads, 1 to 64 (one a core)", NULL},
     {"now", 0, PRG_OPTION_TEXT, PRG_AT(now), "TIME", "the clock of the plans, RFC 3339", NULL},
     {"seed", 0, PRG_OPTION_TEXT, PRG_AT(seed), "N", "seed of random suffixes (1)", NULL},
     PRG_OPTION_HELP,

@@ -94,8 +94,9 @@ static int evaluate_objects(struct evaluation *evaluation, struct prg_error *err
     named.arg_count--;
     int rc = prg_source_open(&named, &arena, &store, err);
     for (int i = 0; rc == PRG_OK && i < named.arg_count; i++) {
+        struct prg_key key;
         const cJSON *object;
-        rc = prg_source_object(&named, store, &arena, named.args[i], &object, err);
+        rc = prg_source_object(&named, store, &arena, named.args[i], &key, &object, err);
         if (rc == PRG_OK)
             evaluate(evaluation, object);
     }

@@ -7,11 +7,12 @@
 #include "base/map.h"
 #include "cli/commands.h"
 #include "cli/replaying.h"
+#include "explain/doc.h"
 #include "policy/portable.h"
 #include "record/record.h"
 #include "json/diff.h"
 
-enum { SHOWN_DIFFERENCES = 20 };
+enum { SHOWN_DIFFERENCES = 20, VALUE_SHOWN = 200 };
 
 struct replay {
     const struct prg_cli_options *options;
@@ -60,14 +61,6 @@ static void forget_policies(cJSON *plan)
     }
 }
 
-static void add_value(struct prg_strbuf *out, const cJSON *node)
-{
-    if (node)
-        prg_json_print(out, node, PRG_JSON_SORTED);
-    else
-        prg_strbuf_puts(out, "(absent)");
-}
-
 static void add_difference(const struct prg_diff_entry *entry, void *ctx)
 {
     struct replay *replay = ctx;
@@ -84,9 +77,9 @@ static void add_difference(const struct prg_diff_entry *entry, void *ctx)
     if (replay->shown++ >= SHOWN_DIFFERENCES)
         return;
     prg_strbuf_printf(&replay->out, "    %s: ", *entry->pointer ? entry->pointer : "/");
-    add_value(&replay->out, entry->from);
+    prg_doc_value(&replay->out, entry->from, VALUE_SHOWN);
     prg_strbuf_puts(&replay->out, " -> ");
-    add_value(&replay->out, entry->to);
+    prg_doc_value(&replay->out, entry->to, VALUE_SHOWN);
     prg_strbuf_putc(&replay->out, '\n');
 }
 
@@ -196,8 +189,8 @@ static int replay_all(struct replay *replay, struct prg_error *err)
         prg_cli_write(&replay->out); // the head, when there was no decision
         printf("],\n\"same\": %zu, \"different\": %zu}\n", replay->same, replay->different);
     } else {
-        printf("%zu decision%s: %zu the same, %zu different\n", count, count == 1 ? "" : "s", replay->same,
-               replay->different);
+        printf("%zu %s: %zu the same, %zu different\n", count, prg_plural((int64_t)count, "decision", "decisions"),
+               replay->same, replay->different);
         if (replay->beyond)
             printf("%zu asked for objects that the recording may not hold\n", replay->beyond);
     }

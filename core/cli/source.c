@@ -11,6 +11,7 @@
 #include "cli/replaying.h"
 #include "kube/snapshot.h"
 #include "learning/names.h"
+#include "object/kinds.h"
 #include "object/meta.h"
 #include "store/store_mem.h"
 #include "json/schema.h"
@@ -194,35 +195,16 @@ int prg_source_folder(const char *store, const char **ret_path, struct prg_error
     return PRG_OK;
 }
 
-// Kinds that can be planned, with the names under which users know them, as kubectl takes them.
-struct subject_kind {
-    const char *group, *kind;
-    const char *names[7];
-};
-static const struct subject_kind subject_kinds[] = {
-    {"serving.kserve.io",
-     "InferenceService",
-     {"inferenceservice", "inferenceservices", "isvc", "inferenceservice.serving.kserve.io",
-      "inferenceservices.serving.kserve.io", "inferenceservices.v1beta1.serving.kserve.io"}},
-    {"sedna.io",
-     "IncrementalLearningJob",
-     {"incrementallearningjob", "incrementallearningjobs", "il", "incrementallearningjob.sedna.io",
-      "incrementallearningjobs.sedna.io", "incrementallearningjobs.v1alpha1.sedna.io"}},
-};
+static const struct prg_kind subject_kinds[] = {{"serving.kserve.io", "InferenceService"}, {"sedna.io", PRG_KIND_JOB}};
 
-static bool has_name(const struct subject_kind *kind, const char *name, size_t length)
+// The kind that can be planned of KIND/NAME, or NULL.
+static const struct prg_kind *subject_kind_of(struct prg_arena *arena, const char *arg, const char *slash)
 {
-    for (const char *const *known = kind->names; *known; known++)
-        if (strlen(*known) == length && strncasecmp(*known, name, length) == 0)
-            return true;
-    return false;
-}
-
-static const struct subject_kind *subject_kind_of(const char *name, size_t length)
-{
-    for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++)
-        if (has_name(&subject_kinds[i], name, length))
-            return &subject_kinds[i];
+    struct prg_kind kind;
+    if (prg_kind_named(arena, arg, (size_t)(slash - arg), &kind))
+        for (size_t i = 0; i < PRG_COUNT(subject_kinds); i++)
+            if (strcmp(kind.kind, subject_kinds[i].kind) == 0 && strcmp(kind.group, subject_kinds[i].group) == 0)
+                return &subject_kinds[i];
     return NULL;
 }
 
@@ -258,7 +240,8 @@ static void hint_service(const struct prg_cli_options *options, struct prg_store
 static void hint_subject(const struct prg_cli_options *options, struct prg_store *store, const char *arg)
 {
     const char *slash = strchr(arg, '/'), *ns = options->ns ? options->ns : prg_snapshot_namespace(store);
-    const struct subject_kind *kind = slash ? subject_kind_of(arg, (size_t)(slash - arg)) : NULL;
+    prg_auto_arena arena = {0};
+    const struct prg_kind *kind = slash ? subject_kind_of(&arena, arg, slash) : NULL;
     if (!kind || !slash[1] || options->all_namespaces)
         return;
     if (strcmp(kind->kind, PRG_KIND_JOB) != 0) {
@@ -329,7 +312,7 @@ struct collecting {
     struct prg_arena *arena;
     struct prg_key *keys;
     size_t count, cap;
-    const struct subject_kind *kind;
+    const struct prg_kind *kind;
     const char *name; // only this one, or NULL
 };
 
@@ -365,7 +348,7 @@ const char *prg_source_namespace(const struct prg_cli_options *options, const st
                                     : NULL;
 }
 
-static int not_found(const struct prg_store *store, const struct subject_kind *kind, const char *arg, const char *ns,
+static int not_found(const struct prg_store *store, const struct prg_kind *kind, const char *arg, const char *ns,
                      struct collecting *elsewhere, struct prg_error *err)
 {
     if (prg_reader_trouble(&store->reader, err) != PRG_OK)
@@ -389,7 +372,7 @@ static int one_subject(const struct prg_cli_options *options, const struct prg_s
     struct collecting elsewhere = {.arena = subjects->arena};
     if (!slash || !slash[1])
         return prg_fail(err, PRG_INVALID, "%s: a subject is KIND/NAME, as in inferenceservice/iris", arg);
-    const struct subject_kind *kind = subjects->kind = elsewhere.kind = subject_kind_of(arg, (size_t)(slash - arg));
+    const struct prg_kind *kind = subjects->kind = elsewhere.kind = subject_kind_of(subjects->arena, arg, slash);
     if (!kind)
         return prg_fail(err, PRG_INVALID, "%s: only an inferenceservice or an incrementallearningjob can be planned",
                         arg);
@@ -441,52 +424,24 @@ int prg_source_subjects(const struct prg_cli_options *options, const struct prg_
 
 // ---- objects of any kind ----
 
-// Short names as kubectl has them, and the names of what serving is made of; other kinds are asked for as Kind.group.
-static const struct subject_kind other_kinds[] = {
-    {"serving.kserve.io", "ServingRuntime", {"servingruntime", "servingruntimes"}},
-    {"serving.kserve.io", "ClusterServingRuntime", {"clusterservingruntime", "clusterservingruntimes"}},
-    {"serving.kserve.io", "ClusterStorageContainer", {"clusterstoragecontainer", "clusterstoragecontainers"}},
-    {"sedna.io", "Dataset", {"dataset", "datasets"}},
-    {"sedna.io", "Model", {"model", "models"}},
-    {"apps", "Deployment", {"deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"}},
-    {"", "Service", {"service", "services", "svc"}},
-    {"", "Pod", {"pod", "pods", "po"}},
-    {"", "ConfigMap", {"configmap", "configmaps", "cm"}},
-    {"", "Namespace", {"namespace", "namespaces", "ns"}},
-    {"autoscaling", "HorizontalPodAutoscaler", {"horizontalpodautoscaler", "horizontalpodautoscalers", "hpa"}},
-    {"keda.sh", "ScaledObject", {"scaledobject", "scaledobjects", "so"}},
-};
-
 int prg_source_object(const struct prg_cli_options *options, const struct prg_store *store, struct prg_arena *arena,
-                      const char *arg, const cJSON **ret, struct prg_error *err)
+                      const char *arg, struct prg_key *ret_key, const cJSON **ret, struct prg_error *err)
 {
-    const char *slash = strchr(arg, '/'), *dot = strchr(arg, '.');
-    size_t length = slash ? (size_t)(slash - arg) : 0;
+    const char *slash = strchr(arg, '/'), *ns = prg_source_namespace(options, store);
+    struct prg_kind kind;
     if (!slash || !slash[1])
         return prg_fail(err, PRG_INVALID, "%s: an object is KIND/NAME, as in deployment/iris-predictor", arg);
-    const struct subject_kind *known = subject_kind_of(arg, length);
-    for (size_t i = 0; !known && i < PRG_COUNT(other_kinds); i++)
-        if (has_name(&other_kinds[i], arg, length))
-            known = &other_kinds[i];
-    struct prg_key key = {NULL, NULL, prg_source_namespace(options, store), slash + 1};
-    if (known) {
-        key.group = known->group;
-        key.kind = known->kind;
-    } else if (dot && dot < slash && dot > arg && dot + 1 < slash) {
-        key.kind = prg_arena_strndup(arena, arg, (size_t)(dot - arg));
-        key.group = prg_arena_strndup(arena, dot + 1, (size_t)(slash - dot - 1));
-    } else {
+    if (!prg_kind_named(arena, arg, (size_t)(slash - arg), &kind))
         return prg_fail(err, PRG_INVALID, "%s: an unknown kind; give it as Kind.group, as in Rollout.argoproj.io/x",
                         arg);
-    }
-    if (!key.ns)
-        key.ns = "default";
-    if (prg_kind_is_cluster_scoped(key.group, key.kind))
-        key.ns = "";
-    *ret = store->reader.get(&store->reader, &key);
+    bool is_cluster = prg_kind_is_cluster_scoped(kind.group, kind.kind);
+    struct prg_key key = {kind.group, kind.kind, is_cluster ? "" : ns ? ns : "default", slash + 1};
+    const cJSON *object = store->reader.get(&store->reader, &key);
     if (prg_reader_trouble(&store->reader, err) != PRG_OK)
         return err->code;
-    if (!*ret)
+    if (!object)
         return prg_fail(err, PRG_NOTFOUND, "%s: no such object%s%s", arg, *key.ns ? " in namespace " : "", key.ns);
+    *ret_key = key;
+    *ret = object;
     return PRG_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// doc.h: making the documents of core/explain; shared by its files only.
+// doc.h: making the documents of core/explain, and values shortened for a line.
 #pragma once
 #include "plan/plan.h"
 

@@ -7,6 +7,7 @@
 #include "explain/doc.h"
 #include "explain/path.h"
 #include "explain/why.h"
+#include "object/kinds.h"
 #include "object/meta.h"
 
 enum { LEAVES_MAX = 500, MEMBERS_SHOWN = 12, VALUE_SHOWN = 120 };
@@ -319,14 +320,18 @@ static cJSON *dropped(struct asking *a, const char *step)
 
 // ---- objects ----
 
-static bool is_wanted(const cJSON *object, const char *wanted)
+// KIND or KIND/NAME; the plan may hold a kind that only its policies know.
+static bool is_wanted(struct prg_arena *arena, const cJSON *object, const char *wanted)
 {
     const char *slash = wanted ? strchr(wanted, '/') : NULL, *kind = prg_json_get_text(object, "kind");
+    struct prg_kind named;
     if (!wanted)
         return true;
     size_t length = slash ? (size_t)(slash - wanted) : strlen(wanted);
-    return strlen(kind) == length && strncasecmp(kind, wanted, length) == 0 &&
-           (!slash || strcmp(slash + 1, prg_meta_name(object)) == 0);
+    bool is_kind = strlen(kind) == length && strncasecmp(kind, wanted, length) == 0;
+    if (!is_kind && prg_kind_named(arena, wanted, length, &named))
+        is_kind = strcmp(kind, named.kind) == 0;
+    return is_kind && (!slash || strcmp(slash + 1, prg_meta_name(object)) == 0);
 }
 
 static int look_into(struct asking *a, const cJSON *object, const char *path, struct missing *missing,
@@ -348,9 +353,9 @@ static int look(struct asking *a, const char *wanted, const char *path, struct m
     const cJSON *object;
     int rc = PRG_OK;
     prg_json_each (object, a->plan->objects)
-        if (rc == PRG_OK && is_wanted(object, wanted))
+        if (rc == PRG_OK && is_wanted(a->arena, object, wanted))
             rc = look_into(a, object, path, missing, err);
-    if (rc == PRG_OK && !prg_json_count(a->found) && is_wanted(a->plan->resource, wanted))
+    if (rc == PRG_OK && !prg_json_count(a->found) && is_wanted(a->arena, a->plan->resource, wanted))
         rc = look_into(a, a->plan->resource, path, missing, err);
     return rc;
 }

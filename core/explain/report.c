@@ -30,14 +30,17 @@ const char *const *prg_report_objections(struct prg_arena *arena, const struct p
     const char **lines = prg_arena_array(arena, const char *, 3);
     size_t count = 0;
     if (gate->has_restarts && fleet->restarts > gate->max_restarts)
-        lines[count++] = prg_arena_printf(arena, "%" PRId64 " pods restart; --max-restarts allows %" PRId64,
-                                          fleet->restarts, gate->max_restarts);
+        lines[count++] =
+            prg_arena_printf(arena, "%" PRId64 " %s; --max-restarts allows %" PRId64, fleet->restarts,
+                             prg_plural(fleet->restarts, "pod restarts", "pods restart"), gate->max_restarts);
     if (gate->has_gpus && fleet->touched_gpus > gate->max_gpus)
-        lines[count++] = prg_arena_printf(arena, "%" PRId64 " GPUs are touched; --max-gpus allows %" PRId64,
-                                          fleet->touched_gpus, gate->max_gpus);
+        lines[count++] =
+            prg_arena_printf(arena, "%" PRId64 " %s touched; --max-gpus allows %" PRId64, fleet->touched_gpus,
+                             prg_plural(fleet->touched_gpus, "GPU is", "GPUs are"), gate->max_gpus);
     if ((gate->has_restarts || gate->has_gpus) && fleet->services[PRG_EFFECT_ERROR])
         lines[count++] =
-            prg_arena_printf(arena, "%zu services cannot be planned any more", fleet->services[PRG_EFFECT_ERROR]);
+            prg_arena_printf(arena, "%zu %s cannot be planned any more", fleet->services[PRG_EFFECT_ERROR],
+                             prg_plural((int64_t)fleet->services[PRG_EFFECT_ERROR], "service", "services"));
     *ret_count = count;
     return lines;
 }
@@ -200,18 +203,21 @@ static void put_errors(struct prg_strbuf *out, const struct prg_report *report)
 void prg_report_summary(const struct prg_report *report, struct prg_strbuf *out)
 {
     const struct prg_fleet *fleet = report->fleet;
-    prg_strbuf_printf(out, "%zu of %zu services change\n  base: %s\n  new:  %s\n\n",
-                      fleet->count - fleet->services[PRG_EFFECT_UNCHANGED], fleet->count, report->base, report->new);
+    size_t changed = fleet->count - fleet->services[PRG_EFFECT_UNCHANGED];
+    prg_strbuf_printf(out, "%zu of %zu %s %s\n  base: %s\n  new:  %s\n\n", changed, fleet->count,
+                      prg_plural((int64_t)fleet->count, "service", "services"),
+                      prg_plural((int64_t)changed, "changes", "change"), report->base, report->new);
     prg_strbuf_printf(out, "%-26s%9s%9s%9s\n", "GROUP", "SERVICES", "PODS", "GPUS");
     for (int group = 0; group < PRG_EFFECT_COUNT; group++)
         prg_strbuf_printf(out, "%-26s%9zu%9" PRId64 "%9" PRId64 "\n", prg_effect_title((enum prg_effect_group)group),
                           fleet->services[group], fleet->pods[group], fleet->gpus[group]);
-    prg_strbuf_printf(
-        out, "\n%" PRId64 " pods restart, %" PRId64 " GPUs are touched; GPUs in all: %" PRId64 " -> %" PRId64 "\n",
-        fleet->restarts, fleet->touched_gpus, fleet->gpus_total[0], fleet->gpus_total[1]);
+    prg_strbuf_printf(out, "\n%" PRId64 " %s, %" PRId64 " %s touched; GPUs in all: %" PRId64 " -> %" PRId64 "\n",
+                      fleet->restarts, prg_plural(fleet->restarts, "pod restarts", "pods restart"), fleet->touched_gpus,
+                      prg_plural(fleet->touched_gpus, "GPU is", "GPUs are"), fleet->gpus_total[0],
+                      fleet->gpus_total[1]);
     if (fleet->failing[0] || fleet->failing[1])
-        prg_strbuf_printf(out, "%zu services cannot be planned now, %zu with the change\n", fleet->failing[0],
-                          fleet->failing[1]);
+        prg_strbuf_printf(out, "%zu %s cannot be planned now, %zu with the change\n", fleet->failing[0],
+                          prg_plural((int64_t)fleet->failing[0], "service", "services"), fleet->failing[1]);
     put_frequent(out, fleet);
     for (int group = PRG_EFFECT_ERROR; group > PRG_EFFECT_UNCHANGED; group--) {
         if (!fleet->services[group])
@@ -245,16 +251,17 @@ static void put_object(struct prg_strbuf *out, const struct prg_object_effect *o
     prg_strbuf_printf(out, "  %c ", marks[object->change]);
     put_words(out, object->kind, " ", object->name);
     if (object->restarts)
-        prg_strbuf_printf(out, "  restarts %" PRId64 " pod%s", object->pods, object->pods == 1 ? "" : "s");
+        prg_strbuf_printf(out, "  restarts %" PRId64 " %s", object->pods, prg_plural(object->pods, "pod", "pods"));
     else if (object->pods && object->change != PRG_OBJECT_CHANGES)
-        prg_strbuf_printf(out, "  %" PRId64 " pod%s", object->pods, object->pods == 1 ? "" : "s");
+        prg_strbuf_printf(out, "  %" PRId64 " %s", object->pods, prg_plural(object->pods, "pod", "pods"));
     if (object->gpus)
-        prg_strbuf_printf(out, " on %" PRId64 " GPUs", object->gpus);
+        prg_strbuf_printf(out, " on %" PRId64 " %s", object->gpus, prg_plural(object->gpus, "GPU", "GPUs"));
     prg_strbuf_putc(out, '\n');
     for (const struct prg_field_effect *field = object->first; field; field = field->next)
         put_field(out, field);
     if (object->field_count > PRG_EFFECT_FIELDS)
-        prg_strbuf_printf(out, "      … and %zu more fields\n", object->field_count - PRG_EFFECT_FIELDS);
+        prg_strbuf_printf(out, "      … and %zu more %s\n", object->field_count - PRG_EFFECT_FIELDS,
+                          prg_plural((int64_t)object->field_count - PRG_EFFECT_FIELDS, "field", "fields"));
 }
 
 static void put_service(struct prg_strbuf *out, const struct prg_report *report, const struct prg_key *key,
@@ -286,7 +293,8 @@ void prg_report_details(const struct prg_report *report, size_t max, struct prg_
         if (fleet->effects[i].group == PRG_EFFECT_UNCHANGED)
             continue;
         if (max && shown == max) {
-            prg_strbuf_printf(out, "\n… and %zu more services; -o full shows all\n", changed - shown);
+            prg_strbuf_printf(out, "\n… and %zu more %s; -o full shows all\n", changed - shown,
+                              prg_plural((int64_t)(changed - shown), "service", "services"));
             return;
         }
         put_service(out, report, &fleet->keys[i], &fleet->effects[i]);
@@ -446,8 +454,10 @@ void prg_report_github(const struct prg_report *report, struct prg_strbuf *out)
         prg_auto_strbuf text = PRG_STRBUF_INIT;
         if (!fleet->services[group])
             continue;
-        prg_strbuf_printf(&text, "%zu services, %" PRId64 " pods, %" PRId64 " GPUs: ", fleet->services[group],
-                          fleet->pods[group], fleet->gpus[group]);
+        prg_strbuf_printf(&text, "%zu %s, %" PRId64 " %s, %" PRId64 " %s: ", fleet->services[group],
+                          prg_plural((int64_t)fleet->services[group], "service", "services"), fleet->pods[group],
+                          prg_plural(fleet->pods[group], "pod", "pods"), fleet->gpus[group],
+                          prg_plural(fleet->gpus[group], "GPU", "GPUs"));
         put_names(&text, fleet, (enum prg_effect_group)group);
         if (group == PRG_EFFECT_ERROR)
             put_errors(&text, report);

@@ -106,9 +106,11 @@ static const char *none_fits(struct prg_arena *arena, const struct prg_plan *pla
         near += !prg_text_equal(record->candidates[i].code, "format");
     const char *counted =
         record->count == 0 ? "there are no runtimes at all"
-        : near == 0        ? prg_arena_printf(arena, "none of %zu runtimes serves that format", record->count)
-                    : prg_arena_printf(arena, "of %zu runtimes %zu serve%s the format, refused for another reason",
-                                       record->count, near, near == 1 ? "s" : "");
+        : near == 0        ? prg_arena_printf(arena, "none of %zu %s serves that format", record->count,
+                                              prg_plural((int64_t)record->count, "runtime", "runtimes"))
+                    : prg_arena_printf(arena, "of %zu %s %zu %s the format, refused for another reason", record->count,
+                                       prg_plural((int64_t)record->count, "runtime", "runtimes"), near,
+                                       prg_plural((int64_t)near, "serves", "serve"));
     return prg_arena_printf(arena, "not served: no runtime takes %s%s with protocol %s%s%s: %s", request->format_name,
                             version, request->protocol, request->protocol_given ? "" : " (assumed)",
                             request->multi_node ? " on several nodes" : "", counted);

@@ -191,6 +191,9 @@ static int take_line(const char *text, size_t length, unsigned number, void *ctx
         return read_head(r, tree, err);
     if (prg_json_get(tree, PRG_FORMAT_DEFINE))
         return read_define(r, tree, text, length, number, err);
+    if (prg_json_get(tree, PRG_FORMAT_HEAD))
+        return prg_fail(err, PRG_INVALID,
+                        "another recording begins here: files were joined; each has to be read by itself");
     if (prg_json_get(tree, PRG_FORMAT_DECISION))
         return read_decision(r, tree, text, length, number, err);
     return prg_fail(err, PRG_INVALID, "neither a definition nor a decision");

@@ -165,7 +165,7 @@ class Diff(Case):
         new = self.policy("image", 'function M.tag() return "everybody:1" end')
         report = self.diff("--policies", new, "--namespace-policies", "image")
         self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm"})
-        self.assertIn("1 namespace with policies of their own", report["new"])
+        self.assertIn("1 namespace with policies of its own", report["new"])
         report = self.diff("--policies", new)  # nobody may set anything
         self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm", "wine"})
 
@@ -194,7 +194,7 @@ class Diff(Case):
             out, _ = self.run_perigee("diff", "--replay", recording, "--policies", new, "-o", "json", "--jobs", jobs, code=1)
             report = json.loads(out)
             self.assertEqual({s["name"] for s in report["services"]}, {"iris", "llm"})
-            self.assertIn("1 namespace with policies of their own", report["base"])
+            self.assertIn("1 namespace with policies of its own", report["base"])
         self.run_perigee("diff", "--replay", recording, "--without", "configmap/none", code=2)
 
     # ---- where it is from ----
@@ -350,10 +350,17 @@ class Diff(Case):
                 self.assertIn(text, err)
                 self.assertIn("3 of 3 services change", out)
 
+    def test_one_is_singular(self):
+        patch = self.policy("image", 'function M.tag() return "a:b" end')
+        out, err = self.run_diff("--policies", patch, "isvc/iris", "-n", "default", "--max-restarts", "0", code=1)
+        self.assertIn("1 pod restarts; --max-restarts allows 0", err)
+        self.assertIn("1 of 1 service changes\n", out)
+        self.assertIn("\n1 pod restarts, 0 GPUs are touched", out)
+
     def test_a_new_failure_passes_no_gate(self):
         self.write("fleet/paddle.yaml", service("pad", framework="paddle"))
         _, err = self.run_diff("--without", "clusterservingruntime/kserve-paddleserver", "--max-restarts", "100", code=1)
-        self.assertIn("1 services cannot be planned any more", err)
+        self.assertIn("1 service cannot be planned any more", err)
 
     def test_a_failure_of_old_passes(self):
         self.write("fleet/broken.yaml", service("broken", framework="nothing"))
@@ -371,6 +378,13 @@ class Diff(Case):
         self.run_diff("--with", os.path.join(CATALOG, "runtimes"), "--with", os.path.join(CATALOG, "config"), code=1)
         self.assertEqual(sorted(os.listdir(self.path("fleet"))), ["services.yaml"])
 
+    def test_kinds_have_the_names_that_they_have_everywhere(self):
+        for name in ("isvc/iris", "inferenceservices/iris", "inferenceservice.serving.kserve.io/iris"):
+            with self.subTest(name):
+                self.assertEqual(self.groups(self.diff("--without", name)), {"unchanged": 2, "objects": 1})
+                self.run_perigee("why", *self.sources, name, ".spec.selector", "--object", "deploy/iris-predictor")
+        self.diff("--without", "clusterservingruntimes/kserve-sklearnserver")
+
     def test_a_namespace_or_names_choose_the_services(self):
         patch = self.policy("image", 'function M.tag() return "a:b" end')
         self.assertEqual(self.diff("--policies", patch, "-n", "team-a")["serviceCount"], 1)
@@ -385,10 +399,10 @@ class Diff(Case):
         for args, text in (((), "nothing to compare"), (("--policies", self.path("none")), "no such folder"),
                            (("--policies", bad_set), "image.lua:"), (("--with", broken), "broken.yaml:"),
                            (("--with", self.path("absent")), "absent"), (("--with", twice), "given twice"),
-                           (("--without", "pod/x"), "KIND/NAME"), (("--without", "clusterservingruntime/none"), "no such object"),
+                           (("--without", "pod/x"), "no such object in namespace default"), (("--without", "thing/x"), "unknown kind"), (("--without", "clusterservingruntime/none"), "no such object"),
                            (("--without", "nonsense"), "KIND/NAME"), (("--compat", "other"), "one of kserve|fixed"),
                            (("--compat", "kserve", "--max-restarts", "-1"), "0 or more"), (("--compat", "kserve", "--max-gpus", "x"), "whole number"),
-                           (("--compat", "kserve", "-j", "0"), "--jobs"), (("--compat", "kserve", "-o", "xml"), "one of"),
+                           *((("--compat", "kserve", "-j", bad), f"--jobs {bad}: a whole number from 1 to 64") for bad in ("0", "9999", "x", "")), (("--compat", "kserve", "-o", "xml"), "one of"),
                            (("--compat", "kserve", "isvc/none"), "no such object")):
             with self.subTest(args):
                 out, err = self.run_diff(*args, code=2)

@@ -102,8 +102,8 @@ class Scripted(ReplCase):
         out, _ = self.repl("diff shipped", "diff " + self.path("set"))
         self.assertIn('.spec.template.spec.containers[kserve-container].image: "mirror/kserve/sklearnserver:latest" -> '
                       '"kserve/sklearnserver:latest"', out)
-        self.assertIn("1 of 1 services change", out)
-        self.assertIn("0 of 1 services change", out)
+        self.assertIn("1 of 1 service changes", out)
+        self.assertIn("0 of 1 service change", out)
 
     def test_names_of_commands_stay_usable_in_lua(self):
         self.assertEqual(self.repl("select('#', 1, 2)", "plan = 3", "plan + 1 - 1 == 3 and (plan)", "quit", "1", code=1)[0]

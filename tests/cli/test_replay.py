@@ -115,6 +115,13 @@ class Replay(ReplayCase):
         out, _ = self.replay(code=1)
         self.assertIn('-> "HorizontalPodAutoscaler"', out)
 
+    def test_large_values_are_shortened(self):
+        self.record(*self.catalog(self.iris()))
+        self.write("other/image.lua", 'local M = { api = "image/v1" }\nfunction M.tag() return ("a"):rep(5000) end\nreturn M\n')
+        out, _ = self.replay("--policies", self.path("other"), code=1)
+        self.assertRegex(out, r'/image: ".*" -> "a{199} … \(5\d\d\d bytes\)\n')
+        self.assertLess(max(map(len, out.splitlines())), 600)
+
     def test_a_plan_that_fails_over_a_type_replays(self):
         path = self.write("odd.yaml", "# a comment\n" + service("odd") + "    minReplicas: many\n")
         _, err = self.record(*self.catalog(path), code=1)
@@ -298,6 +305,15 @@ class BadFiles(ReplayCase):
             with self.subTest(text[:30]):
                 self.pack(text)
                 self.refused(part)
+
+    def test_joined_files_are_told_apart(self):
+        self.record(*self.catalog(self.iris()))
+        count = len(lines_of(self.file))
+        with open(self.file, "rb") as f:
+            one = f.read()
+        with open(self.file, "wb") as f:
+            f.write(one + one)
+        self.refused(f":{count + 1}: another recording begins here: files were joined; each has to be read by itself")
 
     def test_bombs_are_defused(self):
         self.file = self.path("bomb.zst")

@@ -213,7 +213,7 @@ class Why(Case):
     def test_a_protocol_that_is_assumed_is_the_hint(self):
         got = self.hints({"modelFormat": {"name": "mine", "version": "24.01"}, "storageUri": "gs://a/b"},
                          runtime("own", [format_of(version="24.01")], protocolVersions=["v2"]))
-        self.assertIn("of 1 runtimes 1 serves the format, refused for another reason", got["verdict"])
+        self.assertIn("of 1 runtime 1 serves the format, refused for another reason", got["verdict"])
         self.assertIn("own speaks v2, not v1 (which is assumed, as the service names none)", got["hints"][0]["text"])
         self.assertEqual(got["hints"][0]["checked"], "then own serves it")
 

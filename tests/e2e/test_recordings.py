@@ -64,7 +64,7 @@ class Commands(CommandCase):
         with open(self.path("set/image.lua"), "w") as f:
             f.write('local M = { api = "image/v1" }\nfunction M.tag() return "r/x:9" end\nreturn M\n')
         out, _ = self.perigee("diff", "-n", self.ns, "--policies", self.path("set"), code=1)
-        self.assertIn("1 of 1 services change", out)
+        self.assertIn("1 of 1 service changes", out)
         with open(self.path("phase.lua"), "w") as f:
             f.write("return input.status.phase")
         self.assertEqual(self.perigee("eval", self.path("phase.lua"), f"ns/{self.ns}")[0], '"Active"\n')
