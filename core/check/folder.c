@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "check/check.h"
+#include "check/lines.h"
 
 enum { FILE_BYTES = 256 << 10 };
 
@@ -16,6 +17,7 @@ struct file {
     size_t length;
     bool is_lua, is_spec, is_broken; // broken: loading has said so
     bool is_known;                   // it decides, or was shipped
+    struct prg_check_lines lines;
 };
 
 struct checking {
@@ -108,17 +110,11 @@ static struct file *find_file(const struct checking *c, const char *path, size_t
     return NULL;
 }
 
-static const char *line_of(struct checking *c, const struct file *file, unsigned line)
+static const char *line_of(struct checking *c, struct file *file, unsigned line)
 {
-    const char *at = file ? file->text : NULL, *stop;
-    for (unsigned n = 1; at && n < line; n++) {
-        at = strchr(at, '\n');
-        at = at ? at + 1 : NULL;
-    }
-    if (!at)
-        return NULL;
-    stop = at + strcspn(at, "\r\n");
-    return prg_arena_strndup(&c->arena, at, (size_t)(stop - at));
+    file->lines.text = file->text;
+    file->lines.length = file->length;
+    return prg_check_line(&file->lines, &c->arena, line);
 }
 
 // ---- what loading says ----
@@ -165,7 +161,7 @@ static void on_load_error(const char *text, void *ctx)
             continue;
         found->is_broken = true;
         finding.file = found->path;
-        finding.source = finding.line ? line_of(c, found, finding.line) : NULL;
+        finding.source = line_of(c, found, finding.line);
         finding.message = message ? message : text;
         finding.width = finding.column && finding.source ? word_width(finding.source, finding.column) : 0;
         if (strstr(finding.message, " near ") || strstr(finding.message, " expected"))

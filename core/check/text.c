@@ -7,32 +7,17 @@
 
 #include "check/check.h"
 #include "check/infer.h"
+#include "check/lines.h"
 
 enum { FINDINGS = 200 }; // of a file, in the order in which it is walked
 
 struct reading {
     struct prg_arena arena;
-    const char *file, *text;
-    size_t length;
+    const char *file;
+    struct prg_check_lines lines;
     struct prg_lua_tree *tree;
     struct prg_vec findings; // struct prg_check_finding *
 };
-
-static const char *line_text(struct reading *r, unsigned line)
-{
-    const char *at = r->text, *end = r->text + r->length;
-    for (unsigned n = 1; n < line && at; n++) {
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at ? at + 1 : NULL;
-    }
-    if (!at)
-        return NULL;
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    size_t length = (size_t)((stop ? stop : end) - at);
-    if (length && at[length - 1] == '\r')
-        length--;
-    return prg_arena_strndup(&r->arena, at, length);
-}
 
 // "disable-next-line: a, b" names the rule; no names at all mean all rules.
 static bool names_rule(const char *directive, const char *rule)
@@ -85,7 +70,7 @@ static void keep(const struct prg_lua_node *node, bool is_warning, const char *r
                                           .rule = rule,
                                           .message = message,
                                           .is_warning = is_warning,
-                                          .source = line_text(r, node->line)};
+                                          .source = prg_check_line(&r->lines, &r->arena, node->line)};
     prg_vec_push(&r->findings, finding);
 }
 
@@ -109,7 +94,7 @@ void prg_check_text(const char *file, const char *text, size_t length, enum prg_
         "teardown", "before_each", "after_each", "lazy_setup", "lazy_teardown", "strict_setup", "strict_teardown",
         "insulate", "expose",      "finally",    "spy",        "stub",          "mock",         "match",
         "require",  "file",        "randomize",  "async",      "done",          "options",      NULL};
-    struct reading r = {.file = file, .text = text, .length = length};
+    struct reading r = {.file = file, .lines = {.text = text, .length = length}};
     struct prg_types types;
     prg_arena_init(&r.arena);
     prg_vec_init(&r.findings);

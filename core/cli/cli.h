@@ -173,8 +173,8 @@ struct prg_cli_set {
 int prg_cli_set_read(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
                      struct prg_arena *arena, struct prg_cli_set *ret, void (*report)(const char *text, void *ctx),
                      void *ctx, struct prg_error *err) PRG_MUST_USE;
-// Reads and loads it, with its specs as a gate. Errors go to standard error one by one when is_told, else the first is
-// in err.
+// Reads and loads it, with its specs as a gate. Errors of the set go to standard error one by one when is_told, with
+// their number in err; else they are in err.
 int prg_cli_set_load(const struct prg_cli_options *options, const char *name, const struct prg_store *store,
                      const struct prg_policy_limits *limits, bool is_told, struct prg_policy_set **ret,
                      struct prg_error *err) PRG_MUST_USE;

@@ -18,6 +18,7 @@
 #include "explain/report.h"
 #include "explain/why.h"
 #include "kube/snapshot.h"
+#include "learning/names.h"
 #include "object/meta.h"
 #include "policy/portable.h"
 #include "store/store_mem.h"
@@ -154,33 +155,44 @@ static int open_repl(struct repl *repl, struct prg_error *err)
 struct listing {
     struct repl *repl;
     struct prg_table *table;
+    const char *kind, *prefix; // "il/": how one is named to select it
     size_t count;
 };
 
-static void list_service(const cJSON *object, void *ctx)
+static void list_subject(const cJSON *object, void *ctx)
 {
     struct listing *listing = ctx;
     const struct prg_key *subject = &listing->repl->subject;
     const char *ns = prg_meta_namespace(object), *name = prg_meta_name(object);
-    bool is_selected = subject->name && strcmp(subject->name, name) == 0 && strcmp(subject->ns, ns) == 0;
-    const char *cells[] = {is_selected ? "*" : "-", ns, name};
+    prg_auto_arena arena = {0};
+    bool is_selected = subject->name && strcmp(subject->name, name) == 0 && strcmp(subject->ns, ns) == 0 &&
+                       strcmp(subject->kind, listing->kind) == 0;
+    const char *cells[] = {is_selected ? "*" : "-", ns, prg_arena_printf(&arena, "%s%s", listing->prefix, name)};
     prg_table_row(listing->table, cells);
     listing->count++;
 }
 
-static int list_services(struct repl *repl, struct prg_error *err)
+static int list_subjects(struct repl *repl, struct prg_error *err)
 {
     static const char *const head[] = {"SELECTED", "NAMESPACE", "NAME"};
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     struct listing listing = {.repl = repl, .table = prg_table_new(PRG_COUNT(head))};
+    const struct prg_reader *reader = &repl->store->reader;
+    const char *ns = prg_source_namespace(repl->options, repl->store);
     prg_table_row(listing.table, head);
-    repl->store->reader.list(&repl->store->reader, group, "InferenceService",
-                             prg_source_namespace(repl->options, repl->store), list_service, &listing);
+    listing.kind = "InferenceService";
+    listing.prefix = "";
+    reader->list(reader, group, listing.kind, ns, list_subject, &listing);
+    listing.kind = PRG_KIND_JOB;
+    listing.prefix = "il/";
+    reader->list(reader, PRG_SEDNA_GROUP, listing.kind, ns, list_subject, &listing);
     prg_table_print(listing.table, &out);
     if (prg_reader_trouble(&repl->store->reader, err) != PRG_OK)
         return err->code;
     if (!listing.count)
-        prg_strbuf_puts(&out, "no InferenceService; start with -f FILE, --store dir:PATH or a kubeconfig\n");
+        prg_strbuf_puts(
+            &out,
+            "no InferenceService or IncrementalLearningJob; start with -f FILE, --store dir:PATH or a kubeconfig\n");
     prg_cli_write(&out);
     return PRG_OK;
 }
@@ -340,7 +352,7 @@ static int run_select(struct repl *repl, const char *arguments, struct prg_error
     struct prg_key *keys;
     size_t count;
     if (!*arguments)
-        return list_services(repl, err);
+        return list_subjects(repl, err);
     leave_decision(repl);
     char *argument = prg_arena_printf(&repl->arena, "%s%s", strchr(arguments, '/') ? "" : "isvc/", arguments);
     named.args = &argument;
@@ -362,7 +374,7 @@ static int run_select(struct repl *repl, const char *arguments, struct prg_error
 static int plan_subject(struct repl *repl, struct prg_plan *plan, struct prg_error *err)
 {
     if (!repl->subject.name)
-        return prg_fail(err, PRG_INVALID, "no service is selected; select NAME comes first");
+        return prg_fail(err, PRG_INVALID, "nothing is selected; select NAME comes first");
     return plan_with(repl, repl->planner, &repl->subject, plan, err);
 }
 
@@ -437,7 +449,7 @@ static int run_call(struct repl *repl, const char *arguments, struct prg_error *
     prg_arena_init(&arena);
     const char *policy = take_word(&arena, &arguments), *function = take_word(&arena, &arguments);
     if (!*function)
-        return prg_fail(err, PRG_INVALID, "call POLICY FUNCTION ARGUMENT, …");
+        return prg_fail(err, PRG_INVALID, "call POLICY FUNCTION ARGUMENT, ...: which function of which policy");
     int rc = prg_console_call(repl->console, policy, function, arguments, &out, err);
     prg_cli_write(&out);
     return rc;
@@ -617,7 +629,8 @@ static int run_diff(struct repl *repl, const char *arguments, struct prg_error *
 {
     struct prg_policy_set *set = NULL;
     if (!*arguments)
-        return prg_fail(err, PRG_INVALID, "diff SET: the other policy set");
+        return prg_fail(err, PRG_INVALID,
+                        "diff SET: the other policy set; diff shipped compares with the program's own");
     if (load_set(repl, strcmp(arguments, "shipped") == 0 ? NULL : arguments, &set, err) != PRG_OK)
         return err->code;
     int rc = compare_sets(repl, set, arguments, err);
@@ -650,7 +663,7 @@ static int run_quit(struct repl *repl, const char *arguments, struct prg_error *
 }
 
 static const struct command commands[] = {
-    {"select", "[NAME]", "list the services, or make one of them the subject", run_select},
+    {"select", "[NAME]", "list the services and jobs, or make one of them the subject", run_select},
     {"decisions", "[NAME]", "list the decisions of a recording", run_decisions},
     {"decision", "N", "open one of them: its objects, policies and clock", run_decision},
     {"why", "[NAME] [FIELD]", "the decision record; with a field, who set it", run_why},
@@ -792,6 +805,13 @@ static void run_lua(struct repl *repl, struct prg_strbuf *text)
         report(repl, &err);
 }
 
+static int run_command(struct repl *repl, const struct command *command, const char *arguments, struct prg_error *err)
+{
+    if (*arguments && !*command->arguments)
+        return prg_fail(err, PRG_INVALID, "%s takes no arguments", command->name);
+    return command->run(repl, arguments, err);
+}
+
 static void run_line(struct repl *repl, const char *line)
 {
     prg_auto_strbuf text = PRG_STRBUF_INIT;
@@ -808,7 +828,7 @@ static void run_line(struct repl *repl, const char *line)
     const struct command *command = find_command(text.text, &arguments);
     if (!command)
         run_lua(repl, &text);
-    else if (command->run(repl, arguments, &err) != PRG_OK)
+    else if (run_command(repl, command, arguments, &err) != PRG_OK)
         report(repl, &err);
     prg_repl_lines_remember(&repl->lines, text.text);
     fflush(stdout);

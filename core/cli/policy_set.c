@@ -40,7 +40,7 @@ int prg_cli_set_read(const struct prg_cli_options *options, const char *name, co
 
 static void print_error(const char *text, void *ctx)
 {
-    (void)ctx;
+    ++*(size_t *)ctx;
     fprintf(stderr, "error: %s\n", text);
 }
 
@@ -74,14 +74,23 @@ int prg_cli_set_load(const struct prg_cli_options *options, const char *name, co
 {
     prg_auto_arena arena;
     struct prg_cli_set set;
+    size_t told = 0;
     void (*report)(const char *text, void *ctx) = is_told ? print_error : NULL;
     prg_arena_init(&arena);
-    int rc = prg_cli_set_read(options, name, store, &arena, &set, report, NULL, err);
-    struct prg_policy_options load = {
-        .folder = set.folder, .texts = set.folder ? NULL : &set.texts, .limits = *limits, .report = report};
+    int rc = prg_cli_set_read(options, name, store, &arena, &set, report, &told, err);
+    struct prg_policy_options load = {.folder = set.folder,
+                                      .texts = set.folder ? NULL : &set.texts,
+                                      .limits = *limits,
+                                      .report = report,
+                                      .report_ctx = &told};
     if (rc == PRG_OK)
         rc = prg_policy_set_load(&load, ret, err);
     prg_vec_release(&set.texts);
+    if (rc != PRG_OK && told) {
+        prg_error_clear(err);
+        return prg_fail(err, (enum prg_code)rc, "%s is refused: it has %zu %s", name, told,
+                        prg_plural((int64_t)told, "error", "errors"));
+    }
     if (rc == PRG_OK)
         prg_cli_note_idle_set(name, *ret);
     return rc;

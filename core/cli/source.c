@@ -195,7 +195,8 @@ int prg_source_folder(const char *store, const char **ret_path, struct prg_error
     return PRG_OK;
 }
 
-static const struct prg_kind subject_kinds[] = {{"serving.kserve.io", "InferenceService"}, {"sedna.io", PRG_KIND_JOB}};
+static const struct prg_kind subject_kinds[] = {{"serving.kserve.io", "InferenceService"},
+                                                {PRG_SEDNA_GROUP, PRG_KIND_JOB}};
 
 // The kind that can be planned of KIND/NAME, or NULL.
 static const struct prg_kind *subject_kind_of(struct prg_arena *arena, const char *arg, const char *slash)

@@ -82,10 +82,6 @@ static void compare_objects(struct walk *walk, const cJSON *from, const cJSON *t
 
 // ---- items ----
 
-// By which Kubernetes tells the items of its lists apart, the most telling one first.
-static const char *const keys[] = {"mountPath", "devicePath",  "containerPort", "name", "key",
-                                   "ip",        "topologyKey", "port",          "type", "uid"};
-
 static const char *key_text(const cJSON *item, const char *key)
 {
     const cJSON *member = prg_json_get(item, key);
@@ -108,11 +104,11 @@ static bool index_items(struct prg_map *map, const cJSON *list, const char *key)
 // The key by which both lists can be indexed, which they then are, or NULL.
 static const char *common_key(struct prg_map *from_map, struct prg_map *to_map, const cJSON *from, const cJSON *to)
 {
-    for (size_t i = 0; i < PRG_COUNT(keys); i++) {
+    for (const char *const *key = prg_path_item_keys; *key; key++) {
         prg_map_clear(from_map);
         prg_map_clear(to_map);
-        if (index_items(from_map, from, keys[i]) && index_items(to_map, to, keys[i]))
-            return keys[i];
+        if (index_items(from_map, from, *key) && index_items(to_map, to, *key))
+            return *key;
     }
     return NULL;
 }

@@ -58,16 +58,15 @@ void prg_path_push_name(struct prg_strbuf *path, const char *name)
 
 // ---- items by name ----
 
-// Merge keys of the lists of Kubernetes, the usual one first.
-static const char *const name_keys[] = {"name", "key",         "containerPort", "mountPath", "devicePath",
-                                        "ip",   "topologyKey", "port",          "type",      "uid"};
+const char *const prg_path_item_keys[] = {"mountPath",   "devicePath", "containerPort", "name", "key", "ip",
+                                          "topologyKey", "port",       "type",          "uid",  NULL};
 
 const char *prg_path_item_name(struct prg_arena *arena, const cJSON *item)
 {
     if (!prg_json_is_object(item))
         return NULL;
-    for (size_t i = 0; i < PRG_COUNT(name_keys); i++) {
-        const cJSON *member = prg_json_get(item, name_keys[i]);
+    for (const char *const *key = prg_path_item_keys; *key; key++) {
+        const cJSON *member = prg_json_get(item, *key);
         const char *text = prg_json_text(member), *number = prg_json_number_text(member);
         if (text && *text && strlen(text) == prg_json_text_length(member))
             return text;
@@ -79,8 +78,8 @@ const char *prg_path_item_name(struct prg_arena *arena, const cJSON *item)
 
 static bool is_called(const cJSON *item, const char *name)
 {
-    for (size_t i = 0; i < PRG_COUNT(name_keys); i++) {
-        const cJSON *member = prg_json_get(item, name_keys[i]);
+    for (const char *const *key = prg_path_item_keys; *key; key++) {
+        const cJSON *member = prg_json_get(item, *key);
         const char *text = prg_json_text(member) ? prg_json_text(member) : prg_json_number_text(member);
         if (prg_text_equal(text, name))
             return true;

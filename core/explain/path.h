@@ -20,6 +20,9 @@ struct prg_path_found {
 int prg_path_find(struct prg_arena *arena, const cJSON *root, const char *path, struct prg_path_found *ret,
                   struct prg_error *err) PRG_MUST_USE;
 
+// The members by which Kubernetes tells the items of its lists apart, the most telling one first; ends with NULL.
+extern const char *const prg_path_item_keys[];
+
 // What an item of a list of objects is called, or NULL: the members by which Kubernetes merges lists. Ports are
 // numbers; their text is in arena.
 const char *prg_path_item_name(struct prg_arena *arena, const cJSON *item);

@@ -306,7 +306,9 @@ int prg_console_spec(struct prg_console *console, struct prg_strbuf *text, struc
                      struct prg_error *err)
 {
     struct texts texts = {.console = console, .first = text, .second = policy};
-    return prg_vm_call(console->state.vm, spec_protected, &texts, err);
+    if (prg_vm_call(console->state.vm, spec_protected, &texts, err) != PRG_OK)
+        return err->code;
+    return text->length ? PRG_OK : prg_fail(err, PRG_INVALID, "nothing to save: call POLICY FUNCTION comes first");
 }
 
 static int complete_protected(lua_State *L)

@@ -80,7 +80,8 @@ int prg_table_concat(lua_State *L)
     for (lua_Integer i = first; i <= last; i++) {
         int type = push_item(L, i);
         if (type != LUA_TSTRING && type != LUA_TNUMBER)
-            prg_vm_raise(L, 1, "invalid value (at index %lld) in table for 'concat'", (long long)i);
+            prg_vm_raise(L, 1, "invalid value (%s) at index %lld in table for 'concat'", prg_base_type_name(L, -1),
+                         (long long)i);
         lua_tolstring(L, -1, &size);
         prg_vm_charge(L, 4 + (size + between) / 16);
         luaL_addvalue(&out);

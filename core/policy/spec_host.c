@@ -71,9 +71,8 @@ static struct prg_spec_policy *get_policy(lua_State *L, struct prg_spec_state *s
         return policy;
     policy = find_policy(state, name);
     if (!policy)
-        prg_vm_raise(L, 2,
-                     "there is no policy '%s' under test: neither %s.lua in the folder nor among the shipped ones",
-                     name, name);
+        prg_vm_raise(L, 2, "there is no policy '%s': neither %s.lua in the folder nor among the shipped ones", name,
+                     name);
     policy->chunk_name = prg_arena_printf(&state->arena, "@%s", policy->source.path);
     if (luaL_loadbufferx(L, policy->source.text, policy->source.length, policy->chunk_name, "t") != LUA_OK)
         lua_error(L);

@@ -70,10 +70,10 @@ local function literals(packed)
   return table.concat(parts, ", ")
 end
 
---- The latest call as the text of a spec; the policy's name comes second.
+--- The latest call as the text of a spec; the policy's name comes second. nil: there was none.
 function M.spec()
   if not last then
-    error("nothing to save: call POLICY FUNCTION comes first", 0)
+    return nil
   end
   local fields = {}
   for _, name in ipairs({ "compat", "config" }) do

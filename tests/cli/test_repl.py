@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from support import CATALOG, Case, service
+from support import CATALOG, ROOT, Case, service
 
 MIRROR = 'return { api = "image/v1", tag = function(image) return "mirror/" .. image end }\n'
 
@@ -57,7 +57,7 @@ class Scripted(ReplCase):
         self.assertIn("default/iris: served by ClusterServingRuntime kserve-sklearnserver: ", out)
         self.assertRegex(out, r"(?m)^  protocol +kserve-mlserver +cluster +asked for protocol v1")
         self.assertIn("image: mirror/kserve/sklearnserver:latest", out)
-        self.assertIn("no service is selected", self.repl("why", code=1)[1])
+        self.assertIn("nothing is selected", self.repl("why", code=1)[1])
 
     def test_why_with_a_field_says_who_set_it(self):
         out, _ = self.repl("why iris .spec.template.spec.containers[0].image", "why .spec.template.spec.containers[0].image")
@@ -81,14 +81,34 @@ class Scripted(ReplCase):
         self.write("set/image.lua", MIRROR.replace("mirror", "other"))
         self.run_perigee("test", self.path("set"), code=1)
         self.write("set/image.lua", MIRROR)
-        self.assertIn("it is there already", self.repl("save-spec", 'call image tag "a"', "save-spec", code=1)[1])
+        _, err = self.repl("save-spec", 'call image tag "a"', "save-spec", code=1)
+        self.assertIn("error: nothing to save: call POLICY FUNCTION comes first\n", err)
+        self.assertIn("it is there already", err)
 
     def test_reload_keeps_the_last_good_set(self):
         editor = self.write("edit.sh", "printf 'return {' > \"$1\"\n")
         out, err = self.repl("edit image", 'call image tag "a"', "reload", code=1, env={"EDITOR": "sh " + editor})
         self.assertEqual(out, "mirror/a\n")
         self.assertIn("image.lua:1:", err)
-        self.assertIn("the set in use stays", err)
+        self.assertRegex(err, r"error: the set in use stays, revision [0-9a-f]{16}: .*/set is refused: it has 1 error\n")
+
+    def test_an_error_of_a_set_is_told_once(self):
+        self.write("bad/image.lua", "return {\n")
+        self.write("bad/label_priority.lua", "return 3\n")
+        _, err = self.repl("diff " + self.path("bad"), "diff " + self.path("none"), code=1)
+        self.assertEqual([line.split(": ")[-1] for line in err.splitlines()],
+                         ["unexpected symbol near <eof>", "the file must return a table, not number", "it has 2 errors",
+                          "No such file or directory", "it has 1 error"])
+
+    def test_learning_jobs_are_subjects_too(self):
+        jobs = ["-f", os.path.join(ROOT, "examples", "learning", "jobs")]
+        out, _ = self.repl("select il/helmet", "select", "service.kind", sources=jobs)
+        self.assertRegex(out, r"(?m)^\* +factory +il/helmet\nIncrementalLearningJob$")
+
+    def test_commands_without_arguments_take_none(self):
+        out, err = self.repl("quit now", "1", "reload x", code=1)
+        self.assertEqual(out, "1\n")
+        self.assertEqual(err, "error: quit takes no arguments\nerror: reload takes no arguments\n")
 
     def test_edit_opens_a_file_of_the_set_and_reloads(self):
         editor = self.write("edit.sh", "sed -i s/mirror/edited/ \"$1\"\n")
