@@ -12,7 +12,7 @@
 #include "serving/plan.h"
 #include "json/diff.h"
 
-enum { CANDIDATES = 50 };
+enum { CANDIDATES = 50, ASKED_AGAIN = 20 }; // of a service; services for which they are asked about again
 
 struct asking {
     struct prg_policy_set *set;
@@ -26,6 +26,7 @@ struct asking {
     struct prg_check_counts *counts;
     const atomic_bool *stop; // or NULL
     bool leaves_shipped;
+    unsigned asked_again; // services
 };
 
 static bool is_asked_about(const struct asking *a, const char *policy)
@@ -234,6 +235,56 @@ static cJSON *list_runtimes(struct asking *a, struct prg_arena *arena, const cha
     return list;
 }
 
+// accept is asked about all candidates in one call, and before about all pairs. What it kept from those before shows
+// when fewer are asked about.
+
+// Candidates one by one.
+static int check_accept(struct asking *a, struct prg_arena *arena, const struct prg_runtime_request *request,
+                        const struct prg_candidate *candidates, size_t count, const char *subject, bool *ret_is_pure,
+                        struct prg_error *err)
+{
+    const struct prg_decider *decide = prg_policy_set_decider(a->set);
+    size_t n = count < CANDIDATES ? count : CANDIDATES;
+    int rc = PRG_OK;
+    for (size_t i = 0; rc == PRG_OK && *ret_is_pure && i < n; i++) {
+        const struct prg_candidate *candidate = &candidates[i * count / n];
+        struct prg_candidate *alone = prg_arena_new(arena, struct prg_candidate);
+        struct prg_selection selection;
+        *alone = *candidate;
+        rc = decide->select(decide->ctx, request, alone, 1, &selection, err);
+        *ret_is_pure = rc != PRG_OK ||
+                       (alone->accepted == candidate->accepted && prg_text_equal(alone->reason, candidate->reason));
+        if (!*ret_is_pure)
+            report(a, "pure", selection.accept.file, (unsigned)selection.accept.line,
+                   "%s: the answer about candidate '%s' is another one when no other is asked about before it", subject,
+                   candidate->name);
+    }
+    return rc;
+}
+
+// Pairs the other way round, or without the last candidate, so that every later pair comes earlier.
+static int check_before_again(struct asking *a, struct prg_arena *arena, const struct prg_runtime_request *request,
+                              struct prg_candidate **some, size_t n, const bool *before, bool is_reversed,
+                              const char *subject, bool *ret_is_pure, struct prg_error *err)
+{
+    struct prg_policy_source source;
+    size_t m = is_reversed || n == 0 ? n : n - 1;
+    struct prg_candidate **turned = prg_arena_array(arena, struct prg_candidate *, n + 1);
+    bool *again = prg_arena_array(arena, bool, m *m + 1);
+    for (size_t i = 0; i < m; i++)
+        turned[i] = some[is_reversed ? m - 1 - i : i];
+    int rc = prg_policy_set_before(a->set, request, turned, m, again, &source, err);
+    for (size_t k = 0; rc == PRG_OK && *ret_is_pure && k < m * m; k++) {
+        size_t i = is_reversed ? m - 1 - k / m : k / m, j = is_reversed ? m - 1 - k % m : k % m;
+        *ret_is_pure = again[k] == before[i * n + j];
+        if (!*ret_is_pure)
+            report(a, "pure", source.file, (unsigned)source.line,
+                   "%s: whether '%s' comes before '%s' depends on what was compared earlier", subject, some[i]->name,
+                   some[j]->name);
+    }
+    return rc;
+}
+
 // Of more than CANDIDATES some are asked about, evenly over the order: pairs are asked in one call with its limits.
 static int check_pairs(struct asking *a, struct prg_arena *arena, const struct prg_runtime_request *request,
                        struct prg_candidate *candidates, size_t count, const char *subject, struct prg_error *err)
@@ -241,8 +292,12 @@ static int check_pairs(struct asking *a, struct prg_arena *arena, const struct p
     const struct prg_decider *decide = prg_policy_set_decider(a->set);
     struct prg_selection selection;
     struct prg_policy_source source;
+    bool is_pure = true;
     int rc = decide->select(decide->ctx, request, candidates, count, &selection, err);
-    if (rc != PRG_OK)
+    bool is_asked_again = a->asked_again++ < ASKED_AGAIN;
+    if (rc == PRG_OK && is_asked_again)
+        rc = check_accept(a, arena, request, candidates, count, subject, &is_pure, err);
+    if (rc != PRG_OK || !is_pure)
         return rc;
     struct prg_candidate *some[CANDIDATES];
     size_t n = selection.count < CANDIDATES ? selection.count : CANDIDATES;
@@ -250,7 +305,9 @@ static int check_pairs(struct asking *a, struct prg_arena *arena, const struct p
         some[i] = selection.ordered[i * selection.count / n];
     bool *before = prg_arena_array(arena, bool, n *n + 1);
     rc = prg_policy_set_before(a->set, request, some, n, before, &source, err);
-    if (rc != PRG_OK)
+    for (int reversed = 0; rc == PRG_OK && is_asked_again && reversed < 2; reversed++)
+        rc = check_before_again(a, arena, request, some, n, before, reversed, subject, &is_pure, err);
+    if (rc != PRG_OK || !is_pure)
         return rc;
     const char *why = find_contradiction(&a->arena, some, n, before);
     if (why)

@@ -38,7 +38,8 @@ int prg_check_set(const char *folder, const struct prg_vec *texts, const struct 
 // ---- answers ----
 // Plans the services among the objects (NULL: built-in samples) with the set, and asks what plans do not show:
 //   policy-error        a policy that raises or answers against its contract
-//   pure                the same plan asked twice gives different answers
+//   pure                the same plan asked twice gives different answers, or one about a candidate depends on what was
+//                       asked before it
 //   permutation         the answer depends on the order of runtimes, or of the members of objects
 //   strict-weak-order   `before` contradicts itself; the candidates are named
 //   fixed-point         a patch that changes its own result

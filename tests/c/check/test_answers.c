@@ -97,6 +97,25 @@ static void a_before_that_is_no_order_is_named_with_its_candidates(void **state)
     assert_found("runtime_selection.lua", BEFORE("return #a.name - #b.name > 1"), "' is equal to '");
 }
 
+// All are asked about in one call; what was asked before must not matter.
+static void what_is_kept_from_candidate_to_candidate_is_found(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {"return n % 2 == 0", "return n < 3", "return n > 0, 'number ' .. n",
+                                         "return false, 'number ' .. n", "return next(seen) == candidate.name"};
+    for (size_t i = 0; i < PRG_COUNT(bodies); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "local n, seen = 0, {}\nlocal M = { api = 'runtime_selection/v1' }\nfunction M.accept(candidate)\n"
+                 "  n = n + 1\n  seen[candidate.name] = true\n  %s\nend\nreturn M\n",
+                 bodies[i]);
+        assert_found("runtime_selection.lua", text, "runtime_selection.lua:3 pure: InferenceService team-a/");
+    }
+    assert_found("runtime_selection.lua",
+                 "local n = 0\n" BEFORE("n = n + 1\n  if n % 2 == 0 then return false end return a.name < b.name"),
+                 "runtime_selection.lua:3 pure: InferenceService team-a/full: whether '");
+}
+
 #define PATCH(body)                                                                                                    \
     "local M = { api = 'object_patch/v1' }\nfunction M.patch(object, service)\n  " body "\nend\nreturn M\n"
 
@@ -206,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_is_an_order),
         cmocka_unit_test(a_before_that_is_no_order_is_named_with_its_candidates),
+        cmocka_unit_test(what_is_kept_from_candidate_to_candidate_is_found),
         cmocka_unit_test(a_patch_that_changes_its_own_result_is_found),
         cmocka_unit_test(a_policy_that_raises_is_found_on_the_samples),
         cmocka_unit_test(every_error_of_the_set_is_listed),
