@@ -226,11 +226,15 @@ static void push_front(lua_State *L, const struct prg_candidate *candidate)
     prg_view_make_front(L, vm->scratch.text, vm->scratch.length, candidate_tree(&vm->fronts.arena, candidate));
 }
 
+// Charges the same whether its view is made or was kept: whether a policy stays within its limit must not depend on
+// what was asked before.
 static void push_candidate(lua_State *L, struct choosing *c, size_t index)
 {
+    enum { STEPS = 20 };
     if (lua_rawgeti(L, SLOT_VIEWS, (lua_Integer)index + 1) != LUA_TNIL)
         return;
     lua_pop(L, 1);
+    prg_vm_charge(L, STEPS);
     if (c->keeps_fronts && c->candidates[index]->identity)
         push_front(L, c->candidates[index]);
     else

@@ -301,14 +301,16 @@ static const cJSON *list_item(lua_State *L, struct view *view, lua_Integer index
         view->at_index = 1;
     }
     const cJSON *item = view->at;
-    size_t at = view->at_index;
+    size_t at = view->at_index, first = at;
     while (item && at < (size_t)index) {
         view->at = item;
         view->at_index = at;
         item = item->next;
-        if ((++at & 511) == 0)
+        if (((++at - first) & 511) == 0)
             prg_vm_charge(L, 64);
     }
+    if (at - first >= 8)
+        prg_vm_charge(L, ((at - first) & 511) / 8);
     if (item) {
         view->at = item;
         view->at_index = at;

@@ -218,7 +218,7 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
             if (grown > vm->limits.max_memory_bytes / 8 * 7)
                 trip(vm, PRG_TRIP_MEMORY);
         }
-        if (new_size >= BIG_BLOCK)
+        if (new_size >= BIG_BLOCK && !vm->fronts.reserved)
             vm->steps += new_size / 64; // seen at the next look at the budget
         if (grown > vm->peak_bytes)
             vm->peak_bytes = grown;
@@ -368,6 +368,8 @@ static size_t most_front_bytes(const struct prg_vm *vm)
 }
 
 // Between two calls, when nobody has one. Their numbers do not come again, so one that was held back is of no use.
+// All at once: most are of runtimes that are gone or were edited, their trees share an arena, and those that are asked
+// for again are made once for 8 MiB of others.
 static void drop_fronts(struct prg_vm *vm)
 {
     struct prg_vm_fronts *fronts = &vm->fronts;

@@ -627,6 +627,36 @@ static void answers_for_all_cost_the_steps_of_each(void **state)
     remove_folder(folder);
 }
 
+// Whether its view is made for it or was kept.
+static void each_candidate_costs_the_same_steps_each_time(void **state)
+{
+    enum { COUNT = 500 };
+    struct prg_arena *arena = *state;
+    const char *lua = "local M = { api = 'runtime_selection/v1' }\nfunction M.accept() return true end\nreturn M\n";
+    char *folder = policy_folder(arena, "runtime_selection.lua", lua, NULL);
+    struct prg_policy_set *set = load_set(folder);
+    const struct prg_vm *vm = set->files[PRG_POLICY_RUNTIME_SELECTION][PRG_LAYER_SET]->vm;
+    struct prg_runtime_request request = default_request(arena);
+    struct prg_candidate *known = prg_arena_array(arena, struct prg_candidate, COUNT);
+    uint64_t first = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        const cJSON *object = json_of(arena, "{'spec': {'disabled': true}}");
+        known[i] = (struct prg_candidate){.name = prg_arena_printf(arena, "r%03zu", i),
+                                          .object = object,
+                                          .created = "",
+                                          .identity = prg_json_identity(object)};
+    }
+    for (request.candidates = 1; request.candidates < 4; request.candidates++) {
+        struct choice choice = choose(arena, set, &request, known, COUNT);
+        assert_ok(choice.rc, &choice.err);
+        first = first ? first : vm->steps;
+        assert_int_equal(vm->steps, first);
+    }
+    assert_true(first > COUNT * 20);
+    prg_policy_set_unref(set);
+    remove_folder(folder);
+}
+
 static int compare_by_rule(const void *x, const void *y)
 {
     const struct prg_candidate *a = *(struct prg_candidate *const *)x, *b = *(struct prg_candidate *const *)y;
@@ -868,6 +898,7 @@ int main(void)
         cmocka_unit_test(the_shipped_rule_answers_for_all_that_are_alike),
         cmocka_unit_test(other_rules_are_asked_about_each_candidate),
         cmocka_unit_test(answers_for_all_cost_the_steps_of_each),
+        cmocka_unit_test(each_candidate_costs_the_same_steps_each_time),
         cmocka_unit_test(ranks_give_the_order_that_comparing_gives),
         cmocka_unit_test(a_kept_view_is_like_any_other),
         cmocka_unit_test(a_kept_view_does_not_outlive_its_call),
