@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/utf8.h"
 #include "object/meta.h"
 #include "yaml/dump.h"
@@ -48,7 +49,7 @@ struct prg_policy_status *prg_policy_status_new(const char *ns, struct prg_polic
 struct listing {
     const struct prg_policy_status *status;
     struct prg_arena *arena;
-    const cJSON *before; // the list as it is stored, or NULL
+    struct prg_map before; // of what is stored: set -> its entry
     const char *now;
     struct prg_strbuf text;
     size_t left_out;
@@ -57,16 +58,12 @@ struct listing {
 // Since when the condition has been what it is.
 static const char *since(const struct listing *listing, const char *set, const char *value)
 {
-    const cJSON *entry, *condition;
-    prg_json_each (entry, prg_json_is_array(listing->before) ? listing->before : NULL) {
-        if (!prg_text_equal(prg_json_get_text(entry, "set"), set))
-            continue;
-        prg_json_each (condition, prg_json_get(entry, "conditions")) {
-            const char *time = prg_json_get_text(condition, "lastTransitionTime");
-            if (time && prg_text_equal(prg_json_get_text(condition, "type"), type) &&
-                prg_text_equal(prg_json_get_text(condition, "status"), value))
-                return time;
-        }
+    const cJSON *condition;
+    prg_json_each (condition, prg_json_get(prg_map_get(&listing->before, set), "conditions")) {
+        const char *time = prg_json_get_text(condition, "lastTransitionTime");
+        if (time && prg_text_equal(prg_json_get_text(condition, "type"), type) &&
+            prg_text_equal(prg_json_get_text(condition, "status"), value))
+            return time;
     }
     return listing->now;
 }
@@ -99,12 +96,17 @@ static void add_set(const struct prg_policy_life_state *state, void *ctx)
     }
 }
 
-static const cJSON *stored_list(struct prg_arena *arena, const char *text)
+static void read_stored(struct prg_arena *arena, const char *text, struct prg_map *ret)
 {
+    const cJSON *entry;
     struct prg_yaml_docs docs = {0};
     struct prg_error ignored = {0};
     bool is_read = text && prg_yaml_load(arena, "status", text, strlen(text), NULL, &docs, &ignored) == PRG_OK;
-    return is_read && docs.count == 1 ? docs.items[0] : NULL;
+    prg_json_each (entry, is_read && docs.count == 1 && prg_json_is_array(docs.items[0]) ? docs.items[0] : NULL) {
+        const char *set = prg_json_get_text(entry, "set");
+        if (set)
+            prg_map_put(ret, set, (void *)(uintptr_t)entry);
+    }
 }
 
 static cJSON *make_object(const struct prg_policy_status *status, struct prg_arena *arena, const char *text)
@@ -160,12 +162,12 @@ static void write_status(struct prg_policy_status *status, int64_t wall_ns)
     char now[PRG_CLOCK_TEXT];
     const cJSON *stored = prg_reader_get(&status->store->reader, "", "ConfigMap", status->ns, PRG_POLICY_STATUS_NAME);
     const char *before = prg_json_get_text(prg_json_get(stored, "data"), "policies");
-    struct listing listing = {.status = status,
-                              .arena = &arena,
-                              .before = stored_list(&arena, before),
-                              .now = prg_clock_format(wall_ns, now),
-                              .text = PRG_STRBUF_INIT};
+    struct listing listing = {
+        .status = status, .arena = &arena, .now = prg_clock_format(wall_ns, now), .text = PRG_STRBUF_INIT};
+    prg_map_init(&listing.before);
+    read_stored(&arena, before, &listing.before);
     prg_policy_life_each(status->life, add_set, &listing);
+    prg_map_release(&listing.before);
     if (listing.left_out)
         prg_strbuf_printf(&listing.text, "# and %zu more\n", listing.left_out);
     status->is_dirty = false;

@@ -195,6 +195,10 @@ void prg_answers_keep(struct prg_answers *answers, const struct prg_strbuf *ques
     answer->choose = keep_source(answer, &selection->choose);
     answer->bytes = sizeof(*answer) + count * sizeof(answer->verdicts[0]) + answer->texts.cap + question->length +
                     (selection->count + 1) * sizeof(*answer->order);
+    if (answer->bytes > MOST_BYTES) {
+        answer_free(answer);
+        return;
+    }
     if (answers->bytes + answer->bytes > MOST_BYTES)
         forget(answers);
     answers->bytes += answer->bytes;

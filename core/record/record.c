@@ -257,11 +257,6 @@ bool prg_record_is_broken(const struct prg_record *record)
     return record->err.code != PRG_OK;
 }
 
-uint64_t prg_record_count(const struct prg_record *record)
-{
-    return record->count;
-}
-
 // ---- contents ----
 
 // The number under which text (one JSON value) is in the file.

@@ -33,7 +33,6 @@ int prg_record_open(const struct prg_record_options *options, struct prg_record 
 int prg_record_close(struct prg_record *record, struct prg_error *err) PRG_MUST_USE;
 const char *prg_record_path(const struct prg_record *record); // of the file
 bool prg_record_is_broken(const struct prg_record *record);   // `problem` was called
-uint64_t prg_record_count(const struct prg_record *record);   // decisions written
 
 // ---- for the planner: begin, plan with the reader it gives, (redacted, plan anew,) end ----
 

@@ -50,6 +50,7 @@ struct made {              // candidates for one question
     uint64_t own, cluster; // numbers of the listings that they were made from
     uint64_t number;
     bool has_own_times; // texts that are the lines' and not the trees'
+    size_t bytes;       // of all this and of its question, which holds a service's texts
     size_t count;
     struct prg_candidate candidates[];
 };
@@ -235,7 +236,7 @@ static void refresh(struct prg_runtimes *runtimes, struct listing *listing, cons
                     const char *kind, const char *ns)
 {
     struct prg_reader_question question = {PRG_SERVING_GROUP, kind, ns, NULL, NULL, NULL};
-    struct prg_reader_state state;
+    struct prg_reader_state state = {0};
     struct reading reading = {.runtimes = runtimes, .listing = listing};
     uint64_t trees = prg_reader_state(store, &question, &state) ? store->keeps_trees : 0;
     if (trees && trees == listing->trees && memcmp(&state, &listing->state, sizeof(state)) == 0)
@@ -381,11 +382,6 @@ static void forget(struct prg_runtimes *runtimes)
     runtimes->bytes = 0;
 }
 
-static size_t made_bytes(const struct made *made)
-{
-    return made ? sizeof(*made) + made->count * sizeof(made->candidates[0]) : 0;
-}
-
 static const struct made *made_for(struct prg_runtimes *runtimes, const char *ns, const struct listing *own,
                                    const struct listing *cluster, const struct prg_runtime_request *request,
                                    const struct prg_compat *compat)
@@ -395,8 +391,10 @@ static const struct made *made_for(struct prg_runtimes *runtimes, const char *ns
     struct made *made = prg_map_getn(&runtimes->made, question.text, question.length);
     if (made && (made->own == own->number || !own->count) && made->cluster == cluster->number)
         return made;
-    runtimes->bytes -= made_bytes(made);
-    struct made *fresh = prg_xmalloc(sizeof(*fresh) + (own->count + cluster->count) * sizeof(fresh->candidates[0]));
+    runtimes->bytes -= made ? made->bytes : 0;
+    size_t size = sizeof(*made) + (own->count + cluster->count) * sizeof(made->candidates[0]);
+    struct made *fresh = prg_xmalloc(size);
+    fresh->bytes = size + question.length;
     fresh->own = own->number;
     fresh->cluster = cluster->number;
     fresh->number = prg_reader_next_number();
@@ -404,7 +402,7 @@ static const struct made *made_for(struct prg_runtimes *runtimes, const char *ns
     struct making m = {request, hash_of(request->format_name), prg_mended(compat, PRG_COMPAT_matched_priority)};
     fresh->count = make(own, false, 1, &m, fresh->candidates);
     fresh->count += make(cluster, true, (uint32_t)own->count + 1, &m, fresh->candidates + fresh->count);
-    runtimes->bytes += made_bytes(fresh);
+    runtimes->bytes += fresh->bytes;
     free(prg_map_putn(&runtimes->made, question.text, question.length, fresh));
     return fresh;
 }
@@ -447,7 +445,7 @@ void prg_runtimes_forget_candidates(struct prg_runtimes *runtimes)
 {
     const struct prg_map_entry *entry;
     for (size_t i = 0; (entry = prg_map_next(&runtimes->made, &i));) {
-        runtimes->bytes -= made_bytes(entry->value);
+        runtimes->bytes -= ((const struct made *)entry->value)->bytes;
         free(entry->value);
     }
     prg_map_clear(&runtimes->made);

@@ -251,6 +251,21 @@ static void the_number_is_another_one_exactly_when_the_candidates_are(void **sta
     assert_true(number_of(f, "one", "a") != none);
 }
 
+// Texts of services are in what is kept, however large they are.
+static void long_names_of_formats_fill_no_memory(void **state)
+{
+    struct fixture *f = *state;
+    prg_auto_strbuf name = PRG_STRBUF_INIT;
+    put_runtime(f, true, "", 1);
+    uint64_t first = number_of(f, "one", "a");
+    prg_strbuf_pad(&name, 'x', 1 << 20);
+    for (int i = 0; i < 20; i++) {
+        name.text[0] = (char)('a' + i);
+        (void)number_of(f, "one", name.text);
+    }
+    assert_true(number_of(f, "one", "a") != first); // it was forgotten
+}
+
 // Two stores may be in the same state by number; their trees are not the same.
 static void another_store_is_another_one(void **state)
 {
@@ -270,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(candidates_are_those_of_the_trees_after_any_change, setup, teardown),
         cmocka_unit_test_setup_teardown(the_number_is_another_one_exactly_when_the_candidates_are, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_names_of_formats_fill_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(another_store_is_another_one, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
