@@ -1,42 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_quiet.c: a plan is left out only when nothing that it would read has changed. Whatever a plan reads is found by
 // watching it read, so a new input is tested without being named here.
-#include "support/support.h"
+#include "loop_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/manifest.h"
 #include "controller/quiet.h"
-#include "controller/serving_loop.h"
 #include "object/meta.h"
-#include "stdlib/natives.h"
-#include "store/store_mem.h"
 
 struct fixture {
-    struct prg_arena arena;
-    struct prg_store *store;
-    struct prg_policy_set *policies;
-    struct prg_planner *planner;
-    struct prg_serving_loop *loop;
-    struct prg_store_ops ops; // a copy that a test may break
-    uint64_t now_ms;
+    struct loop_fixture is; // first
     int64_t wall_ns;
     size_t planned, left_out; // since the last look
     bool has_plan_error;
 };
-
-static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
-{
-    return prg_store_mem_put(ctx, manifest->object, false, true, err);
-}
-
-static int add_file(const char *path, void *ctx, struct prg_error *err)
-{
-    struct fixture *f = ctx;
-    return prg_manifest_load_file(&f->arena, path, NULL, add_manifest, f->store, err);
-}
 
 static void on_report(const struct prg_reconcile_report *report, void *ctx)
 {
@@ -51,56 +30,47 @@ static void on_unchanged(const struct prg_key *key, void *ctx)
     ((struct fixture *)ctx)->left_out++;
 }
 
-static void put(struct fixture *f, const char *text)
-{
-    struct prg_error err = {0};
-    assert_ok(prg_store_mem_put(f->store, json_of(&f->arena, text), false, true, &err), &err);
-}
-
 static void put_service(struct fixture *f, const char *predictor)
 {
-    put(f, prg_arena_printf(&f->arena,
-                            "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': "
-                            "{'name': 'iris', 'namespace': 'default', 'uid': 'u-iris', 'generation': 1, 'annotations': "
-                            "{'serving.kserve.io/deploymentMode': 'Standard'}}, 'spec': {'predictor': {%s}}}",
-                            predictor));
+    loop_fixture_put(
+        &f->is,
+        prg_arena_printf(&f->is.arena,
+                         "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': "
+                         "{'name': 'iris', 'namespace': 'default', 'uid': 'u-iris', 'generation': 1, 'annotations': "
+                         "{'serving.kserve.io/deploymentMode': 'Standard'}}, 'spec': {'predictor': {%s}}}",
+                         predictor));
 }
 
 // One of everything that a plan may read.
 static void put_inputs(struct fixture *f)
 {
-    put(f, "{'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'default', 'labels': {'a': 'b'}}}");
-    put(f, "{'apiVersion': 'v1', 'kind': 'ServiceAccount', 'metadata': {'name': 'reader', 'namespace': 'default'}, "
-           "'secrets': [{'name': 's3'}]}");
-    put(f, "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's3', 'namespace': 'default', 'annotations': "
-           "{'serving.kserve.io/s3-endpoint': 'minio:9000'}}, 'data': {'AWS_ACCESS_KEY_ID': 'eA==', "
-           "'AWS_SECRET_ACCESS_KEY': 'eA=='}}");
-    put(f, "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ServingRuntime', 'metadata': {'name': 'own', "
-           "'namespace': 'default'}, 'spec': {'supportedModelFormats': [{'name': 'onnx', 'autoSelect': true}], "
-           "'containers': [{'name': 'kserve-container', 'image': 'own:1'}]}}");
-    put(f, "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'iris-predictor-1', 'namespace': 'default', "
-           "'labels': {'app': 'isvc.iris-predictor'}}}");
+    loop_fixture_put(
+        &f->is, "{'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'default', 'labels': {'a': 'b'}}}");
+    loop_fixture_put(
+        &f->is,
+        "{'apiVersion': 'v1', 'kind': 'ServiceAccount', 'metadata': {'name': 'reader', 'namespace': 'default'}, "
+        "'secrets': [{'name': 's3'}]}");
+    loop_fixture_put(
+        &f->is,
+        "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's3', 'namespace': 'default', 'annotations': "
+        "{'serving.kserve.io/s3-endpoint': 'minio:9000'}}, 'data': {'AWS_ACCESS_KEY_ID': 'eA==', "
+        "'AWS_SECRET_ACCESS_KEY': 'eA=='}}");
+    loop_fixture_put(
+        &f->is, "{'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': 'ServingRuntime', 'metadata': {'name': 'own', "
+                "'namespace': 'default'}, 'spec': {'supportedModelFormats': [{'name': 'onnx', 'autoSelect': true}], "
+                "'containers': [{'name': 'kserve-container', 'image': 'own:1'}]}}");
+    loop_fixture_put(
+        &f->is, "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'iris-predictor-1', 'namespace': 'default', "
+                "'labels': {'app': 'isvc.iris-predictor'}}}");
     put_service(f, "'model': {'modelFormat': {'name': 'sklearn'}, 'storageUri': 's3://b/m'}");
 }
 
 static int setup(void **state)
 {
     struct fixture *f = prg_xcalloc(1, sizeof(*f));
-    struct prg_policy_options options = {0};
-    struct prg_error err = {0};
-    prg_arena_init(&f->arena);
-    prg_stdlib_register();
-    f->wall_ns = INT64_C(1780272000) * 1000000000; // 2026-06-01
-    f->store = prg_store_mem_new();
-    f->ops = *f->store->ops;
-    f->store->ops = &f->ops;
-    assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
-    assert_ok(add_file("../examples/cluster/config.yaml", f, &err), &err);
-    assert_ok(prg_policy_set_load(&options, &f->policies, &err), &err);
-    f->planner = prg_planner_new(f->policies, &prg_compat_fixed, "kserve");
-    prg_planner_load_config(f->planner, &f->store->reader);
-    struct prg_serving_loop_options loop = {.report = on_report, .unchanged = on_unchanged, .ctx = f};
-    f->loop = prg_serving_loop_new(f->store, f->planner, &loop);
+    struct prg_serving_loop_options options = {.report = on_report, .unchanged = on_unchanged, .ctx = f};
+    loop_fixture_init(&f->is, "../examples/cluster/config.yaml", &options);
+    f->wall_ns = loop_fixture_wall_ns;
     put_inputs(f);
     *state = f;
     return 0;
@@ -109,11 +79,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    prg_serving_loop_free(f->loop);
-    prg_planner_free(f->planner);
-    prg_policy_set_unref(f->policies);
-    prg_store_free(f->store);
-    prg_arena_release(&f->arena);
+    loop_fixture_release(&f->is);
     free(f);
     return 0;
 }
@@ -123,10 +89,10 @@ static bool is_planned(struct fixture *f)
 {
     struct prg_key key = {"serving.kserve.io", "InferenceService", "default", "iris"};
     f->planned = f->left_out = 0;
-    f->now_ms += 3600 * 1000;
+    f->is.now_ms += 3600 * 1000;
     f->wall_ns += INT64_C(3600) * 1000000000;
-    prg_serving_loop_changed(f->loop, &key, f->now_ms);
-    prg_serving_loop_run(f->loop, f->now_ms, f->wall_ns);
+    prg_serving_loop_changed(f->is.loop, &key, f->is.now_ms);
+    prg_serving_loop_run(f->is.loop, f->is.now_ms, f->wall_ns);
     assert_int_equal(f->planned + f->left_out, 1);
     return f->planned == 1;
 }
@@ -207,14 +173,14 @@ static void watch_reads(struct fixture *f)
 {
     spy.count = 0;
     prg_arena_init(&spy.arena);
-    spy.real = f->store->reader;
-    f->store->reader.get = spy_get;
-    f->store->reader.list = spy_list;
-    f->store->reader.list_labelled = spy_labelled;
-    f->store->reader.state = spy_state;
-    prg_planner_load_config(f->planner, &f->store->reader);
+    spy.real = f->is.store->reader;
+    f->is.store->reader.get = spy_get;
+    f->is.store->reader.list = spy_list;
+    f->is.store->reader.list_labelled = spy_labelled;
+    f->is.store->reader.state = spy_state;
+    prg_planner_load_config(f->is.planner, &f->is.store->reader);
     assert_true(is_planned(f)); // the configuration was read again
-    f->store->reader = spy.real;
+    f->is.store->reader = spy.real;
 }
 
 // ---- changes ----
@@ -225,62 +191,62 @@ static const char *api_version_of(struct fixture *f, const struct prg_reader_que
         return strcmp(q->kind, "InferenceService") == 0 ? "serving.kserve.io/v1beta1" : "serving.kserve.io/v1alpha1";
     if (strcmp(q->group, "autoscaling") == 0)
         return "autoscaling/v2";
-    return *q->group ? prg_arena_printf(&f->arena, "%s/v1", q->group) : "v1";
+    return *q->group ? prg_arena_printf(&f->is.arena, "%s/v1", q->group) : "v1";
 }
 
 // A new object that the question's answer has in it.
 static void put_answer(struct fixture *f, const struct prg_reader_question *q, const char *name)
 {
     struct prg_error err = {0};
-    cJSON *object = prg_json_object(&f->arena), *metadata = prg_json_ensure_object(&f->arena, object, "metadata");
-    prg_json_set_string(&f->arena, object, "apiVersion", api_version_of(f, q));
-    prg_json_set_string(&f->arena, object, "kind", q->kind);
-    prg_json_set_string(&f->arena, metadata, "name", name);
+    cJSON *object = prg_json_object(&f->is.arena), *metadata = prg_json_ensure_object(&f->is.arena, object, "metadata");
+    prg_json_set_string(&f->is.arena, object, "apiVersion", api_version_of(f, q));
+    prg_json_set_string(&f->is.arena, object, "kind", q->kind);
+    prg_json_set_string(&f->is.arena, metadata, "name", name);
     if (q->ns && *q->ns)
-        prg_json_set_string(&f->arena, metadata, "namespace", q->ns);
+        prg_json_set_string(&f->is.arena, metadata, "namespace", q->ns);
     if (q->label)
-        prg_json_set_string(&f->arena, prg_json_ensure_object(&f->arena, metadata, "labels"), q->label, q->value);
-    assert_ok(prg_store_mem_put(f->store, object, false, true, &err), &err);
+        prg_json_set_string(&f->is.arena, prg_json_ensure_object(&f->is.arena, metadata, "labels"), q->label, q->value);
+    assert_ok(prg_store_mem_put(f->is.store, object, false, true, &err), &err);
 }
 
 static void put_annotated(struct fixture *f, const cJSON *object, const char *value)
 {
     struct prg_error err = {0};
-    cJSON *copy = prg_json_copy(&f->arena, object);
-    cJSON *metadata = prg_json_ensure_object(&f->arena, copy, "metadata");
-    prg_json_set_string(&f->arena, prg_json_ensure_object(&f->arena, metadata, "annotations"), "changed", value);
-    assert_ok(prg_store_mem_put(f->store, copy, false, true, &err), &err);
+    cJSON *copy = prg_json_copy(&f->is.arena, object);
+    cJSON *metadata = prg_json_ensure_object(&f->is.arena, copy, "metadata");
+    prg_json_set_string(&f->is.arena, prg_json_ensure_object(&f->is.arena, metadata, "annotations"), "changed", value);
+    assert_ok(prg_store_mem_put(f->is.store, copy, false, true, &err), &err);
 }
 
 static void changes_of_an_object_are_planned(struct fixture *f, const struct prg_reader_question *q)
 {
     struct prg_key key = {q->group, q->kind, q->ns ? q->ns : "", q->name};
-    const cJSON *object = f->store->reader.get(&f->store->reader, &key);
+    const cJSON *object = f->is.store->reader.get(&f->is.store->reader, &key);
     bool is_subject = strcmp(q->kind, "InferenceService") == 0;
     if (!object) {
         put_answer(f, q, q->name);
         assert_true(is_planned(f));
         settle(f);
-        assert_true(prg_store_mem_drop(f->store, &key));
+        assert_true(prg_store_mem_drop(f->is.store, &key));
         assert_true(is_planned(f));
         settle(f);
         return;
     }
-    const cJSON *before = prg_json_copy(&f->arena, object);
+    const cJSON *before = prg_json_copy(&f->is.arena, object);
     put_annotated(f, object, "1");
     assert_true(is_planned(f));
     settle(f);
-    put_annotated(f, f->store->reader.get(&f->store->reader, &key), "2");
+    put_annotated(f, f->is.store->reader.get(&f->is.store->reader, &key), "2");
     assert_true(is_planned(f));
     settle(f);
     if (is_subject)
         return;
-    assert_true(prg_store_mem_drop(f->store, &key));
+    assert_true(prg_store_mem_drop(f->is.store, &key));
     assert_true(is_planned(f));
     for (int i = 0; i < 3; i++) // without it, the service may wait for it
         is_planned(f);
     struct prg_error err = {0};
-    assert_ok(prg_store_mem_put(f->store, before, false, true, &err), &err);
+    assert_ok(prg_store_mem_put(f->is.store, before, false, true, &err), &err);
     assert_true(is_planned(f));
     settle(f);
 }
@@ -291,10 +257,10 @@ static void changes_of_a_list_are_planned(struct fixture *f, const struct prg_re
     put_answer(f, q, key.name);
     assert_true(is_planned(f));
     settle(f);
-    put_annotated(f, f->store->reader.get(&f->store->reader, &key), "1");
+    put_annotated(f, f->is.store->reader.get(&f->is.store->reader, &key), "1");
     assert_true(is_planned(f));
     settle(f);
-    assert_true(prg_store_mem_drop(f->store, &key));
+    assert_true(prg_store_mem_drop(f->is.store, &key));
     assert_true(is_planned(f));
     settle(f);
 }
@@ -315,7 +281,7 @@ static void every_change_is_planned(struct fixture *f)
     for (size_t i = 0; i < spy.count; i++) {
         const struct prg_reader_question *q = &spy.reads[i].question;
         struct prg_key key = {q->group, q->kind, q->ns ? q->ns : "", q->name ? q->name : ""};
-        if (prg_planner_is_config(f->planner, &key)) // read when it changes, see below
+        if (prg_planner_is_config(f->is.planner, &key)) // read when it changes, see below
             continue;
         if (q->name)
             changes_of_an_object_are_planned(f, q);
@@ -355,10 +321,14 @@ static void a_change_of_what_no_plan_reads_does_not(void **state)
 {
     struct fixture *f = *state;
     settle(f);
-    put(f, "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'other', 'namespace': 'default'}}");
-    put(f, "{'apiVersion': 'v1', 'kind': 'ServiceAccount', 'metadata': {'name': 's3', 'namespace': 'default'}}");
-    put(f, "{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'iris', 'namespace': 'default'}}");
-    put(f, "{'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'elsewhere'}}");
+    loop_fixture_put(&f->is,
+                     "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'other', 'namespace': 'default'}}");
+    loop_fixture_put(
+        &f->is, "{'apiVersion': 'v1', 'kind': 'ServiceAccount', 'metadata': {'name': 's3', 'namespace': 'default'}}");
+    loop_fixture_put(
+        &f->is,
+        "{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'iris', 'namespace': 'default'}}");
+    loop_fixture_put(&f->is, "{'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'elsewhere'}}");
     assert_false(is_planned(f));
 }
 
@@ -369,20 +339,20 @@ static void other_settings_or_policies_lead_to_a_plan(void **state)
     struct prg_policy_set *again;
     struct prg_error err = {0};
     settle(f);
-    prg_planner_load_config(f->planner, &f->store->reader);
+    prg_planner_load_config(f->is.planner, &f->is.store->reader);
     assert_true(is_planned(f));
     settle(f);
     assert_ok(prg_policy_set_load(&options, &again, &err), &err);
-    prg_planner_set_policies(f->planner, again);
+    prg_planner_set_policies(f->is.planner, again);
     assert_true(is_planned(f));
     settle(f);
-    prg_planner_set_namespace_policies(f->planner, "default", again);
+    prg_planner_set_namespace_policies(f->is.planner, "default", again);
     assert_true(is_planned(f));
     settle(f);
-    prg_planner_set_namespace_policies(f->planner, "default", NULL);
+    prg_planner_set_namespace_policies(f->is.planner, "default", NULL);
     assert_true(is_planned(f));
     settle(f);
-    prg_planner_set_lc_server(f->planner, "http://x");
+    prg_planner_set_lc_server(f->is.planner, "http://x");
     assert_true(is_planned(f));
     prg_policy_set_unref(again);
 }
@@ -403,7 +373,7 @@ static int forgetful_status(struct prg_store *store, const struct prg_key *key, 
 static void a_plan_that_looked_at_the_clock_is_never_left_out(void **state)
 {
     struct fixture *f = *state;
-    f->ops.set_status = forgetful_status; // each plan has a new condition, with its time
+    f->is.ops.set_status = forgetful_status; // each plan has a new condition, with its time
     for (int i = 0; i < 4; i++)
         assert_true(is_planned(f));
     assert_false(f->has_plan_error);
@@ -421,9 +391,9 @@ static void after_an_error_nothing_is_left_out(void **state)
 {
     struct fixture *f = *state;
     settle(f);
-    put_annotated(f, prg_reader_get(&f->store->reader, "serving.kserve.io", "InferenceService", "default", "iris"),
+    put_annotated(f, prg_reader_get(&f->is.store->reader, "serving.kserve.io", "InferenceService", "default", "iris"),
                   "1");
-    f->ops.apply = broken_apply;
+    f->is.ops.apply = broken_apply;
     for (int i = 0; i < 4; i++) {
         assert_true(is_planned(f));
         assert_true(f->has_plan_error);
@@ -443,7 +413,7 @@ static void a_plan_with_an_error_is_never_left_out(void **state)
 static void where_states_cannot_be_told_every_plan_is_made(void **state)
 {
     struct fixture *f = *state;
-    f->store->reader.state = NULL;
+    f->is.store->reader.state = NULL;
     for (int i = 0; i < 6; i++)
         assert_true(is_planned(f));
 }
@@ -455,20 +425,20 @@ static void a_kept_plan_takes_a_few_hundred_bytes(void **state)
     struct fixture *f = *state;
     struct prg_key key = {"serving.kserve.io", "InferenceService", "default", "iris"};
     struct prg_quiet *quiet = prg_quiet_new();
-    struct prg_notes *notes = prg_notes_new(&f->store->reader, &key);
+    struct prg_notes *notes = prg_notes_new(&f->is.store->reader, &key);
     struct prg_error err = {0};
-    struct prg_plan *plan = prg_plan_new(&f->arena);
-    assert_ok(prg_planner_plan(f->planner, prg_notes_reader(notes), &key, f->wall_ns, 1, plan, &err), &err);
+    struct prg_plan *plan = prg_plan_new(&f->is.arena);
+    assert_ok(prg_planner_plan(f->is.planner, prg_notes_reader(notes), &key, f->wall_ns, 1, plan, &err), &err);
     prg_quiet_keep(quiet, "default/iris", notes, 1);
-    assert_true(prg_quiet_holds(quiet, "default/iris", &key, &f->store->reader, 1));
-    assert_false(prg_quiet_holds(quiet, "default/iris", &key, &f->store->reader, 2));
-    assert_false(prg_quiet_holds(quiet, "default/other", &key, &f->store->reader, 1));
+    assert_true(prg_quiet_holds(quiet, "default/iris", &key, &f->is.store->reader, 1));
+    assert_false(prg_quiet_holds(quiet, "default/iris", &key, &f->is.store->reader, 2));
+    assert_false(prg_quiet_holds(quiet, "default/other", &key, &f->is.store->reader, 1));
     assert_in_range(prg_quiet_bytes(quiet), 100, 500);
     prg_quiet_keep(quiet, "default/iris", notes, 2);
     assert_in_range(prg_quiet_bytes(quiet), 100, 500);
     prg_quiet_forget(quiet, "default/iris");
     assert_int_equal(prg_quiet_bytes(quiet), 0);
-    assert_false(prg_quiet_holds(quiet, "default/iris", &key, &f->store->reader, 2));
+    assert_false(prg_quiet_holds(quiet, "default/iris", &key, &f->is.store->reader, 2));
     prg_notes_free(notes);
     prg_quiet_free(quiet);
 }
@@ -486,13 +456,13 @@ static void every_question_is_asked_again_as_it_was(void **state)
     for (size_t i = 0; i < PRG_COUNT(questions); i++) {
         const struct prg_reader_question *q = &questions[i];
         struct prg_quiet *quiet = prg_quiet_new();
-        struct prg_notes *notes = prg_notes_new(&f->store->reader, &key);
+        struct prg_notes *notes = prg_notes_new(&f->is.store->reader, &key);
         struct prg_reader_state before;
         assert_true(prg_reader_state(prg_notes_reader(notes), q, &before));
         prg_quiet_keep(quiet, "k", notes, 0);
-        assert_true(prg_quiet_holds(quiet, "k", &key, &f->store->reader, 0));
+        assert_true(prg_quiet_holds(quiet, "k", &key, &f->is.store->reader, 0));
         put_answer(f, q, q->name ? q->name : "one-more");
-        assert_false(prg_quiet_holds(quiet, "k", &key, &f->store->reader, 0));
+        assert_false(prg_quiet_holds(quiet, "k", &key, &f->is.store->reader, 0));
         prg_notes_free(notes);
         prg_quiet_free(quiet);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_reload.c: a policy set that changes all the time, well and badly, while plans run. Two policies of the set carry
 // a number; whatever happens to the folder, a plan shows one number only, and one of a set that was whole and good.
-#include "support/support.h"
+#include "manifests.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "catalog/manifest.h"
 #include "controller/planner.h"
 #include "stdlib/natives.h"
 #include "store/store_mem.h"
@@ -117,17 +116,6 @@ static void link_names(const char *folder)
 
 // ---- plans ----
 
-static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
-{
-    return prg_store_mem_put(ctx, manifest->object, false, true, err);
-}
-
-static int add_file(const char *path, void *ctx, struct prg_error *err)
-{
-    struct fixture *f = ctx;
-    return prg_manifest_load_file(&f->arena, path, NULL, add_manifest, f->store, err);
-}
-
 static struct prg_policy_set *try_load(const char *folder, struct prg_error *err)
 {
     struct prg_policy_options options = {.folder = folder};
@@ -154,7 +142,7 @@ static int setup(void **state)
     link_names(f->folder);
     f->random = 88172645463325252u;
     f->store = prg_store_mem_new();
-    assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
+    manifests_load(&f->arena, f->store, "../runtime-catalog");
     assert_ok(prg_store_mem_put(f->store, json_of(&f->arena, service), false, true, &err), &err);
     f->key = (struct prg_key){"serving.kserve.io", "InferenceService", "default", "s"};
     struct prg_policy_set *set = try_load(f->folder, &err);

@@ -1,45 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_serving_loop.c: from changed objects to applied plans, over a store in memory with the shipped policies and
 // runtimes.
-#include "support/support.h"
+#include "loop_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "catalog/manifest.h"
-#include "controller/serving_loop.h"
 #include "object/meta.h"
-#include "stdlib/natives.h"
-#include "store/store_mem.h"
 
 struct fixture {
-    struct prg_arena arena;
-    struct prg_store *store;
-    struct prg_policy_set *policies;
-    struct prg_planner *planner;
-    struct prg_serving_loop *loop;
-    uint64_t now_ms;
+    struct loop_fixture is; // first
     // of the last reconcile
     size_t reconciled, created, updated, deleted, unchanged;
     bool status_changed;
     char error[PRG_ERROR_LINE];
-    struct prg_store_ops ops; // a copy that a test may break
 };
-
-static const int64_t wall_ns = INT64_C(1780272000) * 1000000000; // 2026-06-01
-
-static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
-{
-    return prg_store_mem_put(ctx, manifest->object, false, true, err);
-}
-
-static int add_file(const char *path, void *ctx, struct prg_error *err)
-{
-    struct fixture *f = ctx;
-    return prg_manifest_load_file(&f->arena, path, NULL, add_manifest, f->store, err);
-}
 
 static void on_report(const struct prg_reconcile_report *report, void *ctx)
 {
@@ -56,20 +33,16 @@ static void on_report(const struct prg_reconcile_report *report, void *ctx)
         snprintf(f->error, sizeof(f->error), "%s", report->plan->error);
 }
 
-static void put(struct fixture *f, const char *text)
-{
-    struct prg_error err = {0};
-    assert_ok(prg_store_mem_put(f->store, json_of(&f->arena, text), false, true, &err), &err);
-}
-
 static void put_service(struct fixture *f, const char *name, const char *model)
 {
-    put(f, prg_arena_printf(
-               &f->arena,
-               "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': {'name': '%s', "
-               "'namespace': 'default', 'uid': 'u-%s', 'generation': 1, 'annotations': "
-               "{'serving.kserve.io/deploymentMode': 'Standard'}}, 'spec': {'predictor': {'model': %s}}}",
-               name, name, model));
+    loop_fixture_put(
+        &f->is,
+        prg_arena_printf(
+            &f->is.arena,
+            "{'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService', 'metadata': {'name': '%s', "
+            "'namespace': 'default', 'uid': 'u-%s', 'generation': 1, 'annotations': "
+            "{'serving.kserve.io/deploymentMode': 'Standard'}}, 'spec': {'predictor': {'model': %s}}}",
+            name, name, model));
 }
 
 static const char sklearn[] = "{'modelFormat': {'name': 'sklearn'}, 'storageUri': 'gs://b/m'}";
@@ -77,19 +50,8 @@ static const char sklearn[] = "{'modelFormat': {'name': 'sklearn'}, 'storageUri'
 static int setup(void **state)
 {
     struct fixture *f = prg_xcalloc(1, sizeof(*f));
-    struct prg_policy_options options = {0};
-    struct prg_error err = {0};
-    prg_arena_init(&f->arena);
-    prg_stdlib_register();
-    f->store = prg_store_mem_new();
-    f->ops = *f->store->ops;
-    f->store->ops = &f->ops;
-    assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
-    assert_ok(prg_policy_set_load(&options, &f->policies, &err), &err);
-    f->planner = prg_planner_new(f->policies, &prg_compat_fixed, "kserve");
-    prg_planner_load_config(f->planner, &f->store->reader);
-    struct prg_serving_loop_options loop = {.report = on_report, .ctx = f};
-    f->loop = prg_serving_loop_new(f->store, f->planner, &loop);
+    struct prg_serving_loop_options options = {.report = on_report, .ctx = f};
+    loop_fixture_init(&f->is, NULL, &options);
     *state = f;
     return 0;
 }
@@ -97,11 +59,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    prg_serving_loop_free(f->loop);
-    prg_planner_free(f->planner);
-    prg_policy_set_unref(f->policies);
-    prg_store_free(f->store);
-    prg_arena_release(&f->arena);
+    loop_fixture_release(&f->is);
     free(f);
     return 0;
 }
@@ -109,19 +67,19 @@ static int teardown(void **state)
 static size_t run(struct fixture *f)
 {
     f->created = f->updated = f->deleted = f->unchanged = 0;
-    f->reconciled = prg_serving_loop_run(f->loop, f->now_ms, wall_ns);
+    f->reconciled = prg_serving_loop_run(f->is.loop, f->is.now_ms, loop_fixture_wall_ns);
     return f->reconciled;
 }
 
 static void changed(struct fixture *f, const char *group, const char *kind, const char *ns, const char *name)
 {
     struct prg_key key = {group, kind, ns, name};
-    prg_serving_loop_changed(f->loop, &key, f->now_ms);
+    prg_serving_loop_changed(f->is.loop, &key, f->is.now_ms);
 }
 
 static const cJSON *get(struct fixture *f, const char *group, const char *kind, const char *name)
 {
-    return prg_reader_get(&f->store->reader, group, kind, "default", name);
+    return prg_reader_get(&f->is.store->reader, group, kind, "default", name);
 }
 
 static void a_new_service_gets_its_objects_and_a_status_and_then_rest(void **state)
@@ -139,7 +97,7 @@ static void a_new_service_gets_its_objects_and_a_status_and_then_rest(void **sta
     assert_int_equal(f->unchanged, 3);
     assert_int_equal(f->created + f->updated + f->deleted, 0);
     assert_false(f->status_changed);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+    assert_int_equal(prg_serving_loop_next_ms(f->is.loop, f->is.now_ms), -1);
 }
 
 static void a_changed_runtime_or_configuration_wakes_every_service_once(void **state)
@@ -147,7 +105,7 @@ static void a_changed_runtime_or_configuration_wakes_every_service_once(void **s
     struct fixture *f = *state;
     put_service(f, "a", sklearn);
     put_service(f, "b", sklearn);
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->is.loop, f->is.now_ms);
     assert_int_equal(run(f), 2);
     changed(f, "serving.kserve.io", "ClusterServingRuntime", "", "kserve-sklearnserver");
     changed(f, "", "ConfigMap", "kserve", "inferenceservice-config");
@@ -160,10 +118,10 @@ static void a_changed_runtime_or_configuration_wakes_every_service_once(void **s
 
 static void put_secret(struct fixture *f, const char *name, const char *type)
 {
-    put(f, prg_arena_printf(&f->arena,
-                            "{'apiVersion': 'v1', 'kind': 'Secret', 'type': '%s',"
-                            " 'metadata': {'name': '%s', 'namespace': 'default'}}",
-                            type, name));
+    loop_fixture_put(&f->is, prg_arena_printf(&f->is.arena,
+                                              "{'apiVersion': 'v1', 'kind': 'Secret', 'type': '%s',"
+                                              " 'metadata': {'name': '%s', 'namespace': 'default'}}",
+                                              type, name));
     changed(f, "", "Secret", "default", name);
 }
 
@@ -171,7 +129,7 @@ static void secrets_that_no_plan_reads_wake_nobody(void **state)
 {
     struct fixture *f = *state;
     put_service(f, "a", sklearn);
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->is.loop, f->is.now_ms);
     assert_int_equal(run(f), 1);
     put_secret(f, "sh.helm.release.v1.x.v1", "helm.sh/release.v1");
     put_secret(f, "default-token", "kubernetes.io/service-account-token");
@@ -190,16 +148,17 @@ static void an_owned_object_that_changes_or_vanishes_wakes_its_service(void **st
     struct prg_error err = {0};
     put_service(f, "iris", sklearn);
     put_service(f, "other", sklearn);
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->is.loop, f->is.now_ms);
     run(f);
     changed(f, key.group, key.kind, key.ns, key.name);
     assert_int_equal(run(f), 1);
-    assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &err), &err);
+    assert_ok(f->is.store->ops->remove(f->is.store, &key, NULL, &result, &err), &err);
     changed(f, key.group, key.kind, key.ns, key.name);
     assert_int_equal(run(f), 1);
     assert_int_equal(f->created, 1);
-    put(f, "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'p', 'namespace': 'default', 'labels': "
-           "{'serving.kserve.io/inferenceservice': 'iris'}}}");
+    loop_fixture_put(&f->is,
+                     "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'p', 'namespace': 'default', 'labels': "
+                     "{'serving.kserve.io/inferenceservice': 'iris'}}}");
     changed(f, "", "Pod", "default", "p");
     assert_int_equal(run(f), 1);
 }
@@ -236,10 +195,12 @@ static void a_foreign_object_of_a_name_that_would_be_ours_wakes_the_service(void
 {
     struct fixture *f = *state;
     put_service(f, "iris", "{'modelFormat': {'name': 'fortran'}, 'storageUri': 'gs://b/m'}");
-    prg_serving_loop_enqueue_all(f->loop, f->now_ms);
+    prg_serving_loop_enqueue_all(f->is.loop, f->is.now_ms);
     run(f);
-    put(f, "{'apiVersion': 'autoscaling/v2', 'kind': 'HorizontalPodAutoscaler', 'metadata': {'name': 'iris-predictor', "
-           "'namespace': 'default'}}");
+    loop_fixture_put(
+        &f->is,
+        "{'apiVersion': 'autoscaling/v2', 'kind': 'HorizontalPodAutoscaler', 'metadata': {'name': 'iris-predictor', "
+        "'namespace': 'default'}}");
     changed(f, "autoscaling", "HorizontalPodAutoscaler", "default", "iris-predictor");
     assert_int_equal(run(f), 1);
 }
@@ -262,7 +223,7 @@ static void an_event_is_recorded_once_however_often_the_plan_says_it(void **stat
         assert_int_equal(run(f), 1);
         assert_non_null(strstr(f->error, "fortran"));
     }
-    prg_store_mem_each_event(f->store, count_event, &recorded);
+    prg_store_mem_each_event(f->is.store, count_event, &recorded);
     assert_int_equal(recorded, 1);
 }
 
@@ -284,7 +245,7 @@ static void note_choice(const struct prg_key *key, const struct prg_store_event 
 static struct told choices(struct fixture *f)
 {
     struct told told = {0};
-    prg_store_mem_each_event(f->store, note_choice, &told);
+    prg_store_mem_each_event(f->is.store, note_choice, &told);
     return told;
 }
 
@@ -301,11 +262,11 @@ static void a_choice_is_told_once_for_each_change_with_how_it_was_made(void **st
     assert_int_equal(told.count, 1);
     assert_non_null(strstr(told.last, "Normal ClusterServingRuntime kserve-sklearnserver: "));
     assert_non_null(strstr(told.last, "runtime_selection.lua:"));
-    cJSON *edited = prg_json_copy(&f->arena, get(f, "serving.kserve.io", "InferenceService", "iris"));
+    cJSON *edited = prg_json_copy(&f->is.arena, get(f, "serving.kserve.io", "InferenceService", "iris"));
     assert_non_null(prg_json_get(edited, "status"));
-    prg_json_set_string(&f->arena, prg_json_at(edited, "spec", "predictor", "model"), "runtime", "kserve-mlserver");
-    prg_json_set_string(&f->arena, prg_json_at(edited, "spec", "predictor", "model"), "protocolVersion", "v2");
-    assert_ok(prg_store_mem_put(f->store, edited, false, true, &err), &err);
+    prg_json_set_string(&f->is.arena, prg_json_at(edited, "spec", "predictor", "model"), "runtime", "kserve-mlserver");
+    prg_json_set_string(&f->is.arena, prg_json_at(edited, "spec", "predictor", "model"), "protocolVersion", "v2");
+    assert_ok(prg_store_mem_put(f->is.store, edited, false, true, &err), &err);
     for (int i = 0; i < 3; i++) {
         changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
         (void)run(f);
@@ -327,36 +288,37 @@ static void what_cannot_be_applied_is_told_in_the_status_and_tried_again_later(v
 {
     struct fixture *f = *state;
     put_service(f, "iris", sklearn);
-    f->ops.apply = broken_apply;
+    f->is.ops.apply = broken_apply;
     changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
     assert_int_equal(run(f), 1);
     assert_non_null(strstr(f->error, "the disk is full"));
     assert_null(get(f, "apps", "Deployment", "iris-predictor"));
     const cJSON *status = prg_json_get(get(f, "serving.kserve.io", "InferenceService", "iris"), "status");
-    char *text = prg_json_print_arena(&f->arena, status, PRG_JSON_SORTED);
+    char *text = prg_json_print_arena(&f->is.arena, status, PRG_JSON_SORTED);
     assert_non_null(strstr(text, "ReconcileFailed"));
     assert_non_null(strstr(text, "the disk is full"));
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 5);
+    assert_int_equal(prg_serving_loop_next_ms(f->is.loop, f->is.now_ms), 5);
     assert_int_equal(run(f), 0); // not before its time
-    f->now_ms += 5;
+    f->is.now_ms += 5;
     assert_int_equal(run(f), 1);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), 10);
+    assert_int_equal(prg_serving_loop_next_ms(f->is.loop, f->is.now_ms), 10);
 }
 
 // The Deployment of the service is up; then what the service says about a condition.
 static const char *condition_when_up(struct fixture *f, const char *name, const char *type)
 {
-    const char *deployment = prg_arena_printf(&f->arena, "%s-predictor", name);
+    const char *deployment = prg_arena_printf(&f->is.arena, "%s-predictor", name);
     const cJSON *condition;
     changed(f, "serving.kserve.io", "InferenceService", "default", name);
     assert_int_equal(run(f), 1);
     assert_string_equal(f->error, "");
-    cJSON *up = prg_json_copy(&f->arena, get(f, "apps", "Deployment", deployment));
-    prg_json_set(&f->arena, up, "status",
-                 json_of(&f->arena, "{'replicas':1,'readyReplicas':1,'availableReplicas':1,'updatedReplicas':1,"
-                                    "'conditions':[{'type':'Available','status':'True'},{'type':'Progressing','status':"
-                                    "'True','reason':'NewReplicaSetAvailable'}]}"));
-    put(f, prg_json_print_arena(&f->arena, up, PRG_JSON_COMPACT));
+    cJSON *up = prg_json_copy(&f->is.arena, get(f, "apps", "Deployment", deployment));
+    prg_json_set(&f->is.arena, up, "status",
+                 json_of(&f->is.arena,
+                         "{'replicas':1,'readyReplicas':1,'availableReplicas':1,'updatedReplicas':1,"
+                         "'conditions':[{'type':'Available','status':'True'},{'type':'Progressing','status':"
+                         "'True','reason':'NewReplicaSetAvailable'}]}"));
+    loop_fixture_put(&f->is, prg_json_print_arena(&f->is.arena, up, PRG_JSON_COMPACT));
     changed(f, "apps", "Deployment", "default", deployment);
     assert_int_equal(run(f), 1);
     assert_string_equal(f->error, "");
@@ -369,13 +331,15 @@ static const char *condition_when_up(struct fixture *f, const char *name, const 
 
 static void put_ingress_config(struct fixture *f, const char *ingress)
 {
-    put(f, prg_arena_printf(&f->arena,
-                            "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'inferenceservice-config',"
-                            "'namespace':'kserve'},'data':{'ingress':'%s','storageInitializer':'{\\'image\\':\\'i\\',"
-                            "\\'memoryRequest\\':\\'1Mi\\',\\'memoryLimit\\':\\'1Mi\\',\\'cpuRequest\\':\\'1\\',"
-                            "\\'cpuLimit\\':\\'1\\'}'}}",
-                            ingress));
-    prg_planner_load_config(f->planner, &f->store->reader);
+    loop_fixture_put(
+        &f->is,
+        prg_arena_printf(&f->is.arena,
+                         "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'inferenceservice-config',"
+                         "'namespace':'kserve'},'data':{'ingress':'%s','storageInitializer':'{\\'image\\':\\'i\\',"
+                         "\\'memoryRequest\\':\\'1Mi\\',\\'memoryLimit\\':\\'1Mi\\',\\'cpuRequest\\':\\'1\\',"
+                         "\\'cpuLimit\\':\\'1\\'}'}}",
+                         ingress));
+    prg_planner_load_config(f->is.planner, &f->is.store->reader);
 }
 
 #define GATEWAY "\\'ingressGateway\\':\\'a/b\\',\\'kserveIngressGateway\\':\\'a/b\\'"
@@ -408,19 +372,19 @@ static void others_have_their_turn_between_services(void **state)
     struct fixture *f = *state;
     unsigned keys = 0;
     struct prg_serving_loop_options options = {.is_late = is_late, .ctx = &keys};
-    struct prg_serving_loop *loop = prg_serving_loop_new(f->store, f->planner, &options);
+    struct prg_serving_loop *loop = prg_serving_loop_new(f->is.store, f->is.planner, &options);
     for (int i = 0; i < 7; i++)
-        put_service(f, prg_arena_printf(&f->arena, "s%d", i), sklearn);
+        put_service(f, prg_arena_printf(&f->is.arena, "s%d", i), sklearn);
     prg_serving_loop_enqueue_all(loop, 1000);
-    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 3);
+    assert_int_equal(prg_serving_loop_run(loop, 1000, loop_fixture_wall_ns), 3);
     assert_int_equal(prg_serving_loop_next_ms(loop, 1000), 0);
     assert_int_equal(prg_serving_loop_open(loop), 0); // what was begun is ended
-    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 3);
-    assert_int_equal(prg_serving_loop_run(loop, 1000, wall_ns), 1);
+    assert_int_equal(prg_serving_loop_run(loop, 1000, loop_fixture_wall_ns), 3);
+    assert_int_equal(prg_serving_loop_run(loop, 1000, loop_fixture_wall_ns), 1);
     assert_int_equal(prg_serving_loop_next_ms(loop, 1000), -1);
     for (int i = 0; i < 7; i++)
-        assert_non_null(prg_reader_get(&f->store->reader, "apps", "Deployment", "default",
-                                       prg_arena_printf(&f->arena, "s%d-predictor", i)));
+        assert_non_null(prg_reader_get(&f->is.store->reader, "apps", "Deployment", "default",
+                                       prg_arena_printf(&f->is.arena, "s%d-predictor", i)));
     prg_serving_loop_free(loop);
 }
 
@@ -429,7 +393,7 @@ static void a_service_that_is_gone_is_forgotten(void **state)
     struct fixture *f = *state;
     changed(f, "serving.kserve.io", "InferenceService", "default", "never-was");
     assert_int_equal(run(f), 1);
-    assert_int_equal(prg_serving_loop_next_ms(f->loop, f->now_ms), -1);
+    assert_int_equal(prg_serving_loop_next_ms(f->is.loop, f->is.now_ms), -1);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/manifest.h"
+#include "manifests.h"
 #include "object/meta.h"
 #include "slow_fixture.h"
 #include "stdlib/natives.h"
@@ -19,17 +19,6 @@ struct fixture {
     size_t created, deleted;
     bool has_error;
 };
-
-static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
-{
-    return prg_store_mem_put(ctx, manifest->object, false, true, err);
-}
-
-static int add_file(const char *path, void *ctx, struct prg_error *err)
-{
-    struct fixture *f = ctx;
-    return prg_manifest_load_file(&f->is.arena, path, NULL, add_manifest, f->is.slow.inner, err);
-}
 
 static void on_report(const struct prg_reconcile_report *report, void *ctx)
 {
@@ -56,10 +45,9 @@ static void put_service(struct fixture *f, const char *name, const char *more)
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct prg_error err = {0};
     prg_stdlib_register();
     slow_fixture_init(&f->is);
-    assert_ok(prg_manifest_each_file("../runtime-catalog", true, add_file, f, &err), &err);
+    manifests_load(&f->is.arena, f->is.slow.inner, "../runtime-catalog");
     prg_planner_load_config(f->is.planner, &f->is.slow.store.reader);
     struct prg_serving_loop_options options = {.workers = 2, .report = on_report, .wake = slow_fixture_wake, .ctx = f};
     f->loop = prg_serving_loop_new(&f->is.slow.store, f->is.planner, &options);
