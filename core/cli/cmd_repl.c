@@ -529,11 +529,13 @@ static void export_one(const char *name, const char *text, size_t length, void *
 }
 
 // Runs $EDITOR (a shell command) on the file and waits for it.
-static int run_editor(const char *path, struct prg_error *err)
+static int run_editor(const struct repl *repl, const char *path, struct prg_error *err)
 {
     const char *editor = getenv("EDITOR");
     int status = 0;
     prg_auto_strbuf script = PRG_STRBUF_INIT;
+    if (!repl->lines.is_terminal && !(editor && *editor)) // vi would take the lines that follow
+        return prg_fail(err, PRG_INVALID, "edit: without a terminal $EDITOR has to name a program");
     prg_strbuf_printf(&script, "%s \"$1\"", editor && *editor ? editor : "vi");
     fflush(NULL);
     pid_t child = fork();
@@ -570,7 +572,7 @@ static int run_edit(struct repl *repl, const char *arguments, struct prg_error *
         if (!exporting.is_found && !strstr(arguments, "_spec"))
             return prg_fail(err, PRG_NOTFOUND, "there is no policy '%s', in the set or shipped", arguments);
     }
-    if (run_editor(path.text, err) != PRG_OK)
+    if (run_editor(repl, path.text, err) != PRG_OK)
         return err->code;
     return run_reload(repl, "", err);
 }

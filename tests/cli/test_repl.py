@@ -116,6 +116,8 @@ class Scripted(ReplCase):
         self.assertRegex(out, r"^revision [0-9a-f]{16}\nedited/a\n$")
         out, _ = self.repl("edit object_patch", env={"EDITOR": "true"})
         self.assertIn("object_patch/v1", self.read("set/object_patch.lua"))
+        out, err = self.repl("edit image", "1", env={"EDITOR": ""}, code=1)
+        self.assertEqual((out, err), ("1\n", "error: edit: without a terminal $EDITOR has to name a program\n"))
         self.assertIn("edit needs a set", self.repl("edit image", code=1, sources=[])[1])
 
     def test_diff_shows_what_another_set_changes(self):
