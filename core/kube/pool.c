@@ -4,6 +4,10 @@
 // Traps that this file knows: a timeout of 0 must not call back into libcurl from its own timer callback (a timer of
 // 1 ms does it); libuv frees no handle at once, so each socket's watcher lives until its close callback; libcurl tells
 // finished transfers only when it is asked, after every action; an error of a watcher is an event for libcurl.
+//
+// And one of libcurl's own (7.88, HTTP/2): when a transfer ends while its buffer was full, what stands behind in the
+// same record of TLS is told to nobody, and no event comes for it. So the sockets of those that go on are looked at
+// once more when one has ended (docs/decisions/012-knocking.md).
 #include "kube/pool.h"
 
 #include <stdlib.h>
@@ -18,13 +22,17 @@ struct prg_pool {
     size_t transfers;
     unsigned draining;
     bool is_closing;
-    unsigned open; // handles of libuv
+    bool is_to_knock; // the timer does it
+    unsigned open;    // handles of libuv
+    struct watched *watched;
 };
 
 struct watched { // a socket
     uv_poll_t poll;
     struct prg_pool *pool;
     curl_socket_t fd;
+    bool is_read, is_to_knock;
+    struct watched *previous, *next;
 };
 
 static void one_closed(struct prg_pool *pool)
@@ -83,9 +91,41 @@ static void act(struct prg_pool *pool, curl_socket_t fd, int events)
     drain(pool);
 }
 
+static struct watched *next_to_knock(const struct prg_pool *pool)
+{
+    struct watched *watched = pool->watched;
+    while (watched && !watched->is_to_knock)
+        watched = watched->next;
+    return watched;
+}
+
+// As if there were something to read on each socket. Any may be gone after each.
+static void knock(struct prg_pool *pool)
+{
+    struct watched *watched;
+    pool->is_to_knock = false;
+    for (watched = pool->watched; watched; watched = watched->next)
+        watched->is_to_knock = watched->is_read;
+    while ((watched = next_to_knock(pool))) {
+        watched->is_to_knock = false;
+        act(pool, watched->fd, CURL_CSELECT_IN);
+    }
+}
+
 static void on_timer(uv_timer_t *handle)
 {
-    act(handle->data, CURL_SOCKET_TIMEOUT, 0);
+    struct prg_pool *pool = handle->data;
+    if (pool->is_to_knock)
+        knock(pool);
+    act(pool, CURL_SOCKET_TIMEOUT, 0); // which sets the timer anew
+}
+
+static void knock_soon(struct prg_pool *pool)
+{
+    if (pool->is_to_knock || !pool->transfers)
+        return;
+    pool->is_to_knock = true;
+    uv_timer_start(&pool->timer, on_timer, 1, 0);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
@@ -103,6 +143,8 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
     struct prg_pool *pool = ctx;
     (void)multi;
+    if (pool->is_to_knock)
+        return 0; // the timer is set, and asks for the time again
     if (timeout_ms < 0)
         uv_timer_stop(&pool->timer);
     else
@@ -118,6 +160,9 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     if (what == CURL_POLL_REMOVE) {
         if (watched) {
             curl_multi_assign(pool->multi, fd, NULL);
+            *(watched->previous ? &watched->previous->next : &pool->watched) = watched->next;
+            if (watched->next)
+                watched->next->previous = watched->previous;
             uv_poll_stop(&watched->poll);
             uv_close((uv_handle_t *)&watched->poll, on_watched_closed);
         }
@@ -130,8 +175,13 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
         prg_require(uv_poll_init_socket(pool->loop, &watched->poll, fd) == 0);
         watched->poll.data = watched;
         pool->open++;
+        watched->next = pool->watched;
+        if (watched->next)
+            watched->next->previous = watched;
+        pool->watched = watched;
         curl_multi_assign(pool->multi, fd, watched);
     }
+    watched->is_read = what & CURL_POLL_IN;
     uv_poll_start(&watched->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0),
                   on_poll);
     return 0;
@@ -182,6 +232,7 @@ void prg_pool_remove(struct prg_pool *pool, CURL *easy)
     prg_require(curl_multi_remove_handle(pool->multi, easy) == CURLM_OK);
     --*pool->inside;
     pool->transfers--;
+    knock_soon(pool);
 }
 
 size_t prg_pool_count(const struct prg_pool *pool)
