@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: the lab they run in, namespaces of their own, waiting, objects, kube_client."""
+import collections
+import io
 import json
 import os
 import queue
+import selectors
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -135,40 +139,97 @@ class Case(unittest.TestCase):
 
 
 class Client:
-    """kube_client, see kube_client.c. Each call sends one command; what comes back is sorted by its id."""
+    """kube_client, see kube_client.c. Each call sends one command; what comes back is sorted by its id. Nothing is waited
+    for longer than it may take: what was asked and what was last heard is in the error."""
 
-    def __init__(self, kubeconfig):
-        self.process = subprocess.Popen([KUBE_CLIENT, kubeconfig], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.lines, self.last, self.lock = {}, 0, threading.Condition()
+    def __init__(self, kubeconfig, command=None, seconds=60):
+        self.log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(command or [KUBE_CLIENT, kubeconfig], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.log, bufsize=0)
+        os.set_blocking(self.process.stdin.fileno(), False)
+        self.seconds, self.lines, self.asked, self.last = seconds, {}, {}, 0
+        self.heard = collections.deque(maxlen=5)
+        self.lock = threading.Lock()     # of lines and asked: never held while something is written or waited for
+        self.sending = threading.Lock()  # commands are written one after the other
+        self.ended = False               # nothing more comes
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
+    def _queue(self, number):
+        with self.lock:
+            return self.lines.setdefault(number, queue.Queue())
+
     def _read(self):
-        for text in self.process.stdout:
-            line = json.loads(text)
-            with self.lock:
-                self.lines.setdefault(line["id"], queue.Queue()).put(line)
-                self.lock.notify_all()
+        with io.TextIOWrapper(io.BufferedReader(self.process.stdout), encoding="utf-8", errors="replace") as lines:
+            for text in lines:
+                self.heard.append(text[:300].rstrip())
+                if text.endswith("\n"):  # the last one of a process that was killed may be cut
+                    line = json.loads(text)
+                    self._queue(line["id"]).put(line)
+        with self.lock:
+            self.ended = True
+            for lines in self.lines.values():
+                lines.put(None)
+
+    def trouble(self, number, what):
+        """An error with all that is known."""
+        self.log.seek(0)
+        told = [f"kube_client, command {number} {self.asked.get(number, '')}: {what}", "last heard:", *self.heard,
+                "its log:", *self.log.read().splitlines()[-20:]]
+        return AssertionError("\n  ".join(told))
+
+    def _write(self, number, data):
+        end = time.monotonic() + self.seconds
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.process.stdin, selectors.EVENT_WRITE)
+            while data:
+                if not ready.select(max(0, end - time.monotonic())) and time.monotonic() > end:
+                    raise self.trouble(number, f"it was not taken within {self.seconds} s")
+                try:
+                    data = data[os.write(self.process.stdin.fileno(), data):]
+                except BlockingIOError:
+                    pass
+                except BrokenPipeError:
+                    raise self.trouble(number, "the program has ended") from None
 
     def send(self, do, _id=None, **command):
-        with self.lock:
-            if _id is None:
-                self.last += 1
-                _id = self.last
-            self.lines.setdefault(_id, queue.Queue())
-            self.process.stdin.write(json.dumps({"do": do, "id": _id, **command}) + "\n")
-            self.process.stdin.flush()
+        with self.sending:
+            with self.lock:
+                if _id is None:
+                    self.last += 1
+                    _id = self.last
+                lines = self.lines.setdefault(_id, queue.Queue())
+                text = json.dumps({"do": do, "id": _id, **command})
+                self.asked[_id] = text[:300]
+                if self.ended:
+                    lines.put(None)
+            self._write(_id, text.encode() + b"\n")
         return _id
 
-    def next(self, number, seconds=60):
+    def next(self, number, seconds=None):
         """The next line for the command with this id."""
+        seconds = self.seconds if seconds is None else seconds
         try:
-            return self.lines[number].get(timeout=seconds)
+            line = self._queue(number).get(timeout=seconds)
         except queue.Empty:
-            raise AssertionError(f"nothing came for command {number} within {seconds} s") from None
+            raise self.trouble(number, f"nothing came within {seconds} s") from None
+        if line is None:
+            self._queue(number).put(None)
+            raise self.trouble(number, "the program has ended")
+        return line
 
-    def wait(self, number, what, seconds=60):
+    def so_far(self, number):
+        """The lines that have come for the command by now."""
+        while not (lines := self._queue(number)).empty():
+            line = lines.get()
+            if line is None:
+                lines.put(None)
+                return
+            yield line
+
+    def wait(self, number, what, seconds=None):
         """The first line with this `what`; those before it are dropped."""
+        seconds = self.seconds if seconds is None else seconds
         end = time.monotonic() + seconds
         while True:
             line = self.next(number, max(0.01, end - time.monotonic()))
@@ -183,8 +244,16 @@ class Client:
         return self.wait(number, "counts")
 
     def close(self):
+        """Returns how it ended; -9 and its log on standard error when it did not by itself."""
         self.process.stdin.close()
-        code = self.process.wait(30)
+        try:
+            code = self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
         self.reader.join(10)
-        self.process.stdout.close()
+        if code and not self.log.closed:
+            self.log.seek(0)
+            sys.stderr.write(self.log.read())
+        self.log.close()
         return code

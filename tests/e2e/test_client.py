@@ -1,9 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """core/kube against a real API server: what tests/c/kube plays with a script, here with the real answers."""
 import signal
+import sys
 import time
+import unittest
 
 from support import Case, Client, Refused
+
+
+class Remote(unittest.TestCase):
+    """The other end of kube_client is a program that does what no good one would."""
+
+    def client(self, program, seconds=60):
+        client = Client(None, [sys.executable, "-c", program], seconds)
+        self.addCleanup(client.close)
+        return client
+
+    def test_it_may_talk_before_it_listens(self):
+        client = self.client("""
+import json, sys
+for i in range(3000):
+    print(json.dumps({"id": 7, "what": "noise", "more": "x" * 100}), flush=True)
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "what": "done"}), flush=True)""")
+        self.assertEqual(client.ask("apply", intent="y" * 500000)["what"], "done")
+
+    def test_it_does_not_answer(self):
+        client = self.client("import sys; print('out of breath', file=sys.stderr, flush=True); print('{\"id\": 7}', flush=True); sys.stdin.read()", 0.2)
+        client.next(7, 60)  # it runs
+        with self.assertRaisesRegex(AssertionError, r'(?s)command 1 .*"do": "find".*nothing came within 0.2 s.*"id": 7.*out of breath'):
+            client.ask("find", kind="Pod")
+
+    def test_it_does_not_listen(self):
+        client = self.client("import time; time.sleep(60)", 0.2)
+        self.addCleanup(client.process.kill)
+        with self.assertRaisesRegex(AssertionError, r'(?s)command 1 .*"do": "apply".*it was not taken within 0.2 s'):
+            client.ask("apply", intent="y" * 500000)
+
+    def test_it_dies(self):
+        client = self.client("import sys; sys.stdin.readline(); sys.stdout.write('{\"id\"'); sys.exit('no memory')")
+        with self.assertRaisesRegex(AssertionError, r'(?s)command 1 .*"do": "find".*the program has ended.*no memory'):
+            client.ask("find")
 
 
 class Connected(Case):
@@ -313,9 +350,7 @@ class Leading(Connected):
         two = self.lease(self.client, "two")
         self.client.wait(two, "observed")
         first.process.kill()
-        first.process.wait()
-        first.process.stdout.close()
-        first.process.stdin.close()
+        self.assertEqual(first.close(), -signal.SIGKILL)
         self.client.wait(two, "leading", 30)
 
     def test_a_leader_whose_lease_was_taken_stops(self):

@@ -31,9 +31,7 @@ class Mirror:
 
     def read(self):
         """Takes in what has been said so far."""
-        lines_queue = self.client.lines[self.watch]
-        while not lines_queue.empty():
-            line = lines_queue.get()
+        for line in self.client.so_far(self.watch):
             what = line["what"]
             if what in ("added", "updated"):
                 self.objects[line["name"]] = line["version"]
