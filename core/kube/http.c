@@ -846,7 +846,9 @@ struct prg_http *prg_http_new(uv_loop_t *loop, struct prg_timers *timers, const 
                               const struct prg_http_options *options)
 {
     struct prg_http *http = prg_xcalloc(1, sizeof(*http));
-    prg_require(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    // Without memory libcurl would drop an option, a header or a socket, and go on.
+    prg_require(curl_global_init_mem(CURL_GLOBAL_DEFAULT, prg_xmalloc, free, prg_xrealloc, prg_xstrdup, prg_xcalloc) ==
+                CURLE_OK);
     http->transport.start = http_start;
     http->transport.cancel = http_cancel;
     http->loop = loop;

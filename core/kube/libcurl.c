@@ -18,7 +18,7 @@
     X(curl_free)                                                                                                       \
     X(curl_getdate)                                                                                                    \
     X(curl_global_cleanup)                                                                                             \
-    X(curl_global_init)                                                                                                \
+    X(curl_global_init_mem)                                                                                            \
     X(curl_multi_add_handle)                                                                                           \
     X(curl_multi_assign)                                                                                               \
     X(curl_multi_cleanup)                                                                                              \
@@ -98,9 +98,10 @@ time_t(curl_getdate)(const char *text, const time_t *unused)
     return REAL(curl_getdate)(text, unused);
 }
 
-CURLcode(curl_global_init)(long flags)
+CURLcode(curl_global_init_mem)(long flags, curl_malloc_callback m, curl_free_callback f, curl_realloc_callback r,
+                               curl_strdup_callback s, curl_calloc_callback c)
 {
-    return REAL(curl_global_init)(flags);
+    return REAL(curl_global_init_mem)(flags, m, f, r, s, c);
 }
 
 void(curl_global_cleanup)(void)

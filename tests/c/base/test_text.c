@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/strbuf.h"
 
@@ -119,30 +117,6 @@ static void copies_have_a_terminator(void **state)
     assert_non_null(empty);
     free(empty);
     free(cleared);
-}
-
-// Runs fn in a child whose standard error goes to a pipe; returns the signal it died of and what it said.
-static int death_of(void (*fn)(void), char *said, size_t size)
-{
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        signal(SIGABRT, SIG_DFL);
-        fn();
-        _exit(0);
-    }
-    close(ends[1]);
-    size_t used = 0;
-    ssize_t got;
-    while (used + 1 < size && (got = read(ends[0], said + used, size - 1 - used)) > 0)
-        used += (size_t)got;
-    said[used] = '\0';
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 static void break_invariant(void)

@@ -2,6 +2,8 @@
 // test_http.c: the transport against a scripted server on loopback, with a clock moved by hand.
 #include "kube/http.h"
 
+#include <curl/curl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -859,11 +861,38 @@ static void a_proxy_is_used_and_distant_answers_come_compressed(void **state)
     assert_int_equal(f->call.fault, PRG_FAULT_PROTOCOL);
 }
 
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) // NOLINT(bugprone-reserved-identifier): a block that is too large is NULL
+{
+    return "allocator_may_return_null=1";
+}
+
+static void ask_too_much_of_libcurl(void)
+{
+    uv_loop_t loop;
+    struct prg_kube_config config = {.source = "test", .context = "", .cluster = "c", .user = "u", .ns = ""};
+    uv_loop_init(&loop);
+    prg_http_new(&loop, prg_timers_new_manual(BEGIN_MS, 0), &config, NULL);
+    CURL *easy = curl_easy_init();
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)1 << 50);
+    curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, "x");
+}
+
+// A call that libcurl could not make whole would be sent without its method or its headers, or never be told.
+static void out_of_memory_in_libcurl_ends_the_program(void **state)
+{
+    char said[4096];
+    (void)state;
+    assert_int_equal(death_of(ask_too_much_of_libcurl, said, sizeof(said)), SIGABRT);
+    assert_non_null(strstr(said, "perigee: out of memory (asked for 1125899906842624 bytes)"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_get_returns_status_and_body),
+        cmocka_unit_test(out_of_memory_in_libcurl_ends_the_program),
         TEST(a_write_sends_its_body_once_with_its_type),
         TEST(the_body_of_a_refusal_is_kept_even_when_answers_are_streamed),
         TEST(reads_writes_and_watches_have_their_own_connections),

@@ -2,8 +2,11 @@
 // support.c: fixtures shared by C tests.
 #include "support/support.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 cJSON *json_of(struct prg_arena *arena, const char *text)
 {
@@ -74,4 +77,27 @@ cJSON *read_test_json(struct prg_arena *arena, const char *path)
     cJSON *ret = NULL;
     assert_ok(prg_json_parse(arena, text, length, NULL, &ret, &err), &err);
     return ret;
+}
+
+int death_of(void (*fn)(void), char *said, size_t size)
+{
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        signal(SIGABRT, SIG_DFL);
+        fn();
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    ssize_t got;
+    while (used + 1 < size && (got = read(ends[0], said + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    said[used] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
