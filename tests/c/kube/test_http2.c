@@ -319,6 +319,7 @@ static bool on_data(const char *bytes, size_t length, void *ctx)
 static void on_done(const struct prg_response *response, void *ctx)
 {
     struct call *call = ctx;
+    assert_false(call->is_done); // once, whatever happens
     call->is_done = true;
     call->status = response->status;
     call->fault = response->fault;
@@ -419,6 +420,37 @@ static void a_read_that_nobody_answers_is_asked_once_more_elsewhere(void **state
     assert_string_equal(f->a.data.text, "ok");
     assert_int_equal(f->b.fault, PRG_FAULT_TIMEOUT);
     assert_int_equal(f->peer.count, 3);
+}
+
+// However the second try ends, the call is told once.
+static void a_read_that_is_asked_elsewhere_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_transport *transport = prg_http_transport(f->http);
+    struct prg_call_handler handler = {on_data, on_done};
+    struct prg_request request = {
+        .method = "GET", .path = "/x", .kind = PRG_CALL_READ, .deadline_ms = 15000, .idle_ms = 10000};
+    transport->start(transport, &request, &handler, &f->a); // no answer there either: its deadline ends it
+    run_until_streams(f, 1);
+    struct prg_call *cancelled = transport->start(transport, &request, &handler, &f->watch);
+    run_until_streams(f, 2);
+    prg_timers_advance(f->timers, 10000);
+    run_until_streams(f, 4);
+    transport->cancel(transport, cancelled);
+    prg_timers_advance(f->timers, 5000);
+    run_until_done(f, &f->a);
+    assert_int_equal(f->a.fault, PRG_FAULT_TIMEOUT);
+    assert_error_has(&f->a.err, "no complete answer before the deadline");
+    transport->start(transport, &request, &handler, &f->b);
+    run_until_streams(f, 5);
+    f->config.server = "https://127.0.0.1:1"; // nobody is there
+    prg_timers_advance(f->timers, 10000);
+    run_until_done(f, &f->b);
+    assert_int_equal(f->b.fault, PRG_FAULT_CONNECT);
+    prg_timers_advance(f->timers, 600000);
+    for (int turns = 0; turns < 20; turns++)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_false(f->watch.is_done);
 }
 
 // libcurl reads a record of TLS at once and halts within it when a stream's own buffer of 16 KiB is full. What stands
@@ -679,6 +711,7 @@ int main(void)
         TEST(calls_of_one_kind_share_a_connection),
         TEST(a_read_that_goaway_refuses_is_sent_again_unseen),
         TEST(a_read_that_nobody_answers_is_asked_once_more_elsewhere),
+        TEST(a_read_that_is_asked_elsewhere_is_told_once),
         TEST(an_answer_behind_the_end_of_another_is_heard),
         TEST(an_answer_behind_one_that_is_given_up_is_heard),
         TEST(all_reads_that_goaway_refuses_are_sent_again),
