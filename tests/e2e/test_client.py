@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """core/kube against a real API server: what tests/c/kube plays with a script, here with the real answers."""
+import contextlib
+import io
 import signal
 import sys
 import time
@@ -41,6 +43,9 @@ for line in sys.stdin:
         client = self.client("import sys; sys.stdin.readline(); sys.stdout.write('{\"id\"'); sys.exit('no memory')")
         with self.assertRaisesRegex(AssertionError, r'(?s)command 1 .*"do": "find".*the program has ended.*no memory'):
             client.ask("find")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(client.close(), 1)
+        self.assertIn("no memory", said.getvalue())
 
 
 class Connected(Case):
