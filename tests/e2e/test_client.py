@@ -365,14 +365,13 @@ class Leading(Connected):
                        {"spec": {"holderIdentity": "thief", "renewTime": "2026-06-01T00:00:00.000000Z"}})
         self.client.wait(one, "stopped", 20)
 
-    def test_a_leader_without_a_server_stops_before_another_could_lead(self):
-        one = self.lease(self.client, "one", durationMs=10000, renewMs=4000)  # far apart: the machine may be busy
+    def test_a_leader_without_a_server_stops(self):
+        """When, to the millisecond, is shown by tests/c/kube/test_lease.c with a clock moved by hand."""
+        one = self.lease(self.client, "one", durationMs=10000, renewMs=4000)
         self.client.wait(one, "leading")
         self.lab.send("apiserver", signal.SIGSTOP)  # connections stay open, nothing answers
         try:
-            begun = time.monotonic()
-            self.client.wait(one, "stopped", 20)
-            self.assertLess(time.monotonic() - begun, 10, "the lease has not run out yet")
+            self.client.wait(one, "stopped")
         finally:
             self.lab.send("apiserver", signal.SIGCONT)
-        self.client.wait(one, "leading", 60)
+        self.client.wait(one, "leading")
