@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "edge/edge.h"
 #include "yaml/load.h"
 
 struct limit {
@@ -84,9 +85,15 @@ static int read_nodes(struct prg_settings *settings, const char *file, const cJS
         return place_error(err, file, list, "nodes is a list of names; a * at the end of one stands for any rest", "");
     const char **nodes = prg_arena_array(&settings->arena, const char *, prg_json_count(list) + 1);
     prg_json_each (item, list) {
-        if (!prg_json_text(item) || !*prg_json_text(item))
+        const char *name = prg_json_text(item);
+        if (!name)
             return place_error(err, file, item, "the name of a node is needed", "");
-        nodes[count++] = prg_json_text(item);
+        if (!prg_edge_is_node_pattern(name))
+            return place_error(err, file, item,
+                               "nodes holds names of letters, digits, '-', '.' and '_' (253 at most), a * at the end "
+                               "for any rest; not ",
+                               name);
+        nodes[count++] = name;
     }
     settings->learning.nodes = nodes;
     settings->learning.node_count = count;

@@ -10,7 +10,7 @@ struct prg_learning_settings { // of the whole process; texts and lists are borr
     bool has_edge;             // nodes are listened to
     const char *edge_address;  // NULL: loopback
     uint16_t edge_port;        // 0: any that is free
-    const char *const *nodes;  // allow list; none: every proper name
+    const char *const *nodes;  // allow list; empty: nobody; NULL: every proper name
     size_t node_count;
 };
 

@@ -307,9 +307,22 @@ static void on_upgraded(void *ctx, struct MHD_Connection *connection, void *stat
         tell_connection(edge, node, true);
 }
 
+bool prg_edge_is_node_pattern(const char *text)
+{
+    char name[256] = "";
+    size_t length = strlen(text);
+    if (length >= sizeof(name))
+        return false;
+    if (length && text[length - 1] == '*')
+        memcpy(name, text, length - 1);
+    else
+        memcpy(name, text, length);
+    return length && prg_handshake_is_node_name(name);
+}
+
 static bool is_listed(const struct prg_edge *edge, const char *node)
 {
-    if (!edge->allowed.count)
+    if (!edge->has_list)
         return true;
     for (size_t i = 0; i < edge->allowed.count; i++) {
         const char *name = edge->allowed.items[i];
@@ -369,6 +382,7 @@ struct prg_edge *prg_edge_new(uv_loop_t *loop, const struct prg_edge_options *op
     edge->loop = loop;
     *o = *options;
     edge->address = prg_xstrdup(o->address ? o->address : "127.0.0.1");
+    edge->has_list = o->nodes != NULL;
     for (size_t i = 0; i < o->node_count; i++)
         prg_vec_push(&edge->allowed, prg_xstrdup(o->nodes[i]));
     o->max_message_bytes = o->max_message_bytes ? o->max_message_bytes : 1 << 20;

@@ -73,7 +73,7 @@ struct prg_edge_stats {
 struct prg_edge_options {
     const char *address;      // NULL: "127.0.0.1"; IPv4 or IPv6, no name
     uint16_t port;            // 0: any that is free, see prg_edge_port
-    const char *const *nodes; // allow list: names, "*" at the end of one stands for any rest; NULL: all
+    const char *const *nodes; // allow list of prg_edge_is_node_pattern; empty: nobody; NULL: all
     size_t node_count;
     bool (*is_known)(const char *node, void *ctx); // asked besides the list, at each handshake; NULL: all are
     size_t max_message_bytes;                      // of a report, 0: 1 MiB
@@ -97,6 +97,8 @@ struct prg_edge_options {
     void *ctx;
 };
 
+// An entry of an allow list: what can be the name of a node, or the beginning of one and "*" for any rest.
+bool prg_edge_is_node_pattern(const char *text);
 // Nothing listens yet. Options are copied (the lists too).
 struct prg_edge *prg_edge_new(uv_loop_t *loop, const struct prg_edge_options *options);
 // Begins to accept nodes. PRG_IO when the address is taken, PRG_INVALID when it is none.

@@ -32,6 +32,7 @@ struct prg_edge {
     uv_loop_t *loop;
     struct prg_edge_options options;
     char *address;
+    bool has_list; // of nodes that may connect
     struct prg_vec allowed;
     struct prg_httpd *httpd;
     struct prg_timers *timers;

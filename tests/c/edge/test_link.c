@@ -327,6 +327,23 @@ static void nodes_that_are_not_known_are_refused(void **state)
     assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_UNKNOWN_NODE], 5);
 }
 
+static void an_empty_list_of_nodes_lets_nobody_in(void **state)
+{
+    static const char *const nodes[] = {NULL};
+    static const char *const names[] = {"edge1", NULL, ""};
+    struct fixture *f = *state;
+    struct prg_edge_options options = {.nodes = nodes};
+    start(f, &options);
+    for (size_t i = 0; i < PRG_COUNT(names); i++) {
+        struct client client;
+        client_connect(&client, &f->loop, f->port);
+        client_handshake(&client, names[i], NULL);
+        assert_int_equal(client_status(&client), 403);
+        client_close(&client);
+    }
+    assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_UNKNOWN_NODE], PRG_COUNT(names));
+}
+
 static void connections_above_the_limit_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -982,6 +999,7 @@ int main(void)
         LINK_TEST(handshakes_that_are_none_get_an_answer_that_says_why),
         LINK_TEST(handshakes_may_be_written_in_other_ways),
         LINK_TEST(nodes_that_are_not_known_are_refused),
+        LINK_TEST(an_empty_list_of_nodes_lets_nobody_in),
         LINK_TEST(connections_above_the_limit_are_refused),
         LINK_TEST(reports_come_in_order_and_the_bare_first_message_is_none),
         LINK_TEST(what_is_sent_before_the_answer_is_read_as_well),
