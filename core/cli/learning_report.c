@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "httpd/httpd.h"
 #include "kube/config.h"
 #include "learning/names.h"
 #include "learning/status.h"
@@ -36,6 +37,17 @@ static int read_controllers(const char *text, struct prg_run_options *run, struc
     return PRG_OK;
 }
 
+static int read_edge_listen(struct prg_settings *settings, struct prg_learning_settings *learning,
+                            struct prg_error *err)
+{
+    int rc = PRG_OK;
+    if (settings->edge_listen)
+        rc = prg_learning_parse_listen(&settings->arena, settings->edge_listen, learning, err);
+    if (rc == PRG_OK && learning->has_edge && !learning->is_off)
+        rc = prg_httpd_try(learning->edge_address ? learning->edge_address : "127.0.0.1", learning->edge_port, err);
+    return rc;
+}
+
 int prg_learning_options(const struct prg_cli_options *options, struct prg_settings *settings, bool is_cluster,
                          struct prg_run_options *run, struct prg_error *err)
 {
@@ -45,9 +57,8 @@ int prg_learning_options(const struct prg_cli_options *options, struct prg_setti
     learning->edge_port = PRG_LEARNING_EDGE_PORT;
     if (is_cluster && prg_kube_is_in_cluster(NULL))
         learning->edge_address = "0.0.0.0";
-    if (rc == PRG_OK && settings->edge_listen &&
-        prg_learning_parse_listen(&settings->arena, settings->edge_listen, learning, err) != PRG_OK)
-        rc = prg_wrap(err, options->edge_listen ? "--edge-listen" : "learning.listen");
+    if (rc == PRG_OK && read_edge_listen(settings, learning, err) != PRG_OK)
+        rc = prg_wrap(err, settings->edge_listen && !options->edge_listen ? "learning.listen" : "--edge-listen");
     run->learning = learning;
     return rc;
 }

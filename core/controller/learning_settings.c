@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "httpd/httpd.h"
+
 int prg_learning_parse_listen(struct prg_arena *arena, const char *text, struct prg_learning_settings *ret,
                               struct prg_error *err)
 {
@@ -20,10 +22,14 @@ int prg_learning_parse_listen(struct prg_arena *arena, const char *text, struct 
     if (errno || *end || end == digits || *digits < '0' || *digits > '9' || port > UINT16_MAX)
         return prg_fail(err, PRG_INVALID, "'%s': ADDRESS:PORT, as in 127.0.0.1:9000, or off", text);
     size_t length = colon ? (size_t)(colon - text) : 0;
+    ret->edge_address = NULL;
     if (length > 1 && text[0] == '[' && text[length - 1] == ']')
         ret->edge_address = prg_arena_strndup(arena, text + 1, length - 2);
-    else
-        ret->edge_address = length ? prg_arena_strndup(arena, text, length) : NULL;
+    else if (length)
+        ret->edge_address = prg_arena_strndup(arena, text, length);
+    if (ret->edge_address && !prg_httpd_is_address(ret->edge_address))
+        return prg_fail(err, PRG_INVALID, "'%s': '%s' is no IP address; ADDRESS:PORT, as in 127.0.0.1:9000, or off",
+                        text, ret->edge_address);
     ret->edge_port = (uint16_t)port;
     ret->has_edge = true;
     return PRG_OK;

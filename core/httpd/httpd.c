@@ -115,25 +115,68 @@ union address {
     struct sockaddr_in6 ip6;
 };
 
+// Length of the address, 0: the text is none.
+static socklen_t read_address(const char *text, uint16_t port, union address *ret)
+{
+    *ret = (union address){0};
+    if (uv_ip4_addr(text, port, &ret->ip4) == 0)
+        return sizeof(ret->ip4);
+    return uv_ip6_addr(text, port, &ret->ip6) == 0 ? sizeof(ret->ip6) : 0;
+}
+
+// A socket of the address, or -1 with the reason in errno.
+static int bind_to(const union address *address, socklen_t length)
+{
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+    if (fd >= 0 &&
+        (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 || bind(fd, &address->any, length) != 0)) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+static int cannot_listen(const char *text, uint16_t port, struct prg_error *err)
+{
+    return prg_fail(err, PRG_IO, "cannot listen on %s port %u: %s%s", text, port, strerror(errno),
+                    errno == EADDRNOTAVAIL ? "; it has to be an address of this machine, 0.0.0.0 is every one" : "");
+}
+
+bool prg_httpd_is_address(const char *text)
+{
+    union address address;
+    return read_address(text, 0, &address) > 0;
+}
+
+int prg_httpd_try(const char *text, uint16_t port, struct prg_error *err)
+{
+    union address address;
+    socklen_t length = read_address(text, port, &address);
+    if (!length)
+        return prg_fail(err, PRG_INVALID, "'%s' is no IP address to listen on", text);
+    int fd = bind_to(&address, length);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno == EADDRINUSE ? PRG_OK : cannot_listen(text, port, err);
+}
+
 static int listen_at(const char *text, uint16_t port, int *ret_fd, uint16_t *ret_port, struct prg_error *err)
 {
-    union address address = {0};
-    socklen_t length = sizeof(address.ip4);
-    if (uv_ip4_addr(text, port, &address.ip4) != 0) {
-        if (uv_ip6_addr(text, port, &address.ip6) != 0)
-            return prg_fail(err, PRG_INVALID, "'%s' is no IP address to listen on", text);
-        length = sizeof(address.ip6);
-    }
-    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-        bind(fd, &address.any, length) == 0 && listen(fd, BACKLOG) == 0) {
+    union address address;
+    socklen_t length = read_address(text, port, &address);
+    if (!length)
+        return prg_fail(err, PRG_INVALID, "'%s' is no IP address to listen on", text);
+    int fd = bind_to(&address, length);
+    if (fd >= 0 && listen(fd, BACKLOG) == 0) {
         length = sizeof(address);
         prg_require(getsockname(fd, &address.any, &length) == 0);
         *ret_fd = fd;
         *ret_port = ntohs(address.any.sa_family == AF_INET ? address.ip4.sin_port : address.ip6.sin6_port);
         return PRG_OK;
     }
-    prg_fail(err, PRG_IO, "cannot listen on %s port %u: %s", text, port, strerror(errno));
+    (void)cannot_listen(text, port, err);
     if (fd >= 0)
         close(fd);
     return PRG_IO;

@@ -30,6 +30,11 @@ struct prg_httpd_options {
     void *ctx;
 };
 
+// Whether a text is an IPv4 or IPv6 address.
+bool prg_httpd_is_address(const char *text);
+// Whether this machine lets a process listen there at all; an address that is in use now may be free later, and is
+// fine. PRG_INVALID, PRG_IO as below.
+int prg_httpd_try(const char *address, uint16_t port, struct prg_error *err) PRG_MUST_USE;
 // Listens and serves. PRG_INVALID: no such address; PRG_IO: cannot listen there, the text says why.
 int prg_httpd_start(uv_loop_t *loop, const struct prg_httpd_options *options, struct prg_httpd **ret,
                     struct prg_error *err) PRG_MUST_USE;

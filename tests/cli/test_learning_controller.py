@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import textwrap
 import unittest
@@ -400,7 +401,13 @@ class ByHand(Learning):
         for text, message in (("learning: 5\n", "settings.yaml:1:11: learning is an object"),
                               ("learning: {lcserver: x}\n", "unknown setting of learning"),
                               ("learning: {nodes: edge1}\n", "nodes is a list of names"),
-                              ("learning: {nodes: [1]}\n", "the name of a node is needed"),
+                              ("learning: {nodes: [1]}\n", "settings.yaml:1:20: the name of a node is needed"),
+                              ("learning:\n  nodes: [edge1, 'a*b']\n", "settings.yaml:2:18: nodes holds names of letters, "
+                               "digits, '-', '.' and '_' (253 at most), a * at the end for any rest; not a*b\n"),
+                              ("learning: {nodes: ['']}\n", "at the end for any rest; not \n"),
+                              ("learning: {nodes: ['**']}\n", "at the end for any rest; not **\n"),
+                              ("learning: {nodes: ['a b']}\n", "at the end for any rest; not a b\n"),
+                              ("learning: {nodes: [" + 254 * "a" + "]}\n", "at the end for any rest; not aaaa"),
                               ("learning: {lcServer: ''}\n", "a text is needed: lcServer"),
                               ("learning: {listen: nowhere}\n", "learning.listen: 'nowhere': ADDRESS:PORT"),
                               ("learninf: {}\n", "did you mean 'learning'?")):
@@ -410,6 +417,30 @@ class ByHand(Learning):
         for listen in ("9000x", "1.2.3.4:99999", ":", "host:-1"):
             _, err = self.run_perigee("controller", *store, "--edge-listen", listen, code=2)
             self.assertIn(f"--edge-listen: '{listen}': ADDRESS:PORT, as in 127.0.0.1:9000, or off", err)
+
+    def test_an_address_where_nobody_can_ever_listen_is_refused(self):
+        self.make()
+        store = ("--store", "dir:" + self.path("store"), "--once")
+        for address in ("localhost", "1.2.3", "300.1.1.1", "[::1", "::1]", "edge.example.com", "127.0.0.1 "):
+            for option in ("--edge-listen", "--metrics-listen"):
+                _, err = self.run_perigee("controller", *store, option, address + ":9000", code=2)
+                self.assertEqual(err, f"error: {option}: '{address}:9000': '{address}' is no IP address; "
+                                 "ADDRESS:PORT, as in 127.0.0.1:9000, or off\n")
+        elsewhere = "192.0.2.1"  # for documentation only, RFC 5737
+        _, err = self.run_perigee("controller", *store, "--edge-listen", elsewhere + ":9000", code=2)
+        self.assertEqual(err, f"error: --edge-listen: cannot listen on {elsewhere} port 9000: Cannot assign requested "
+                         "address; it has to be an address of this machine, 0.0.0.0 is every one\n")
+        self.write("settings.yaml", f"learning: {{listen: '{elsewhere}:9000'}}\n")
+        _, err = self.run_perigee("controller", *store, "--config", self.path("settings.yaml"), code=2)
+        self.assertIn("error: learning.listen: cannot listen on 192.0.2.1 port 9000", err)
+
+    def test_an_address_in_use_is_waited_for(self):
+        self.make()
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            self.start("--edge-listen", f"127.0.0.1:{other.getsockname()[1]}")
+            self.wait_for(lambda: "edge nodes cannot be listened to; tried again" in read_file(self.log))
+            self.assertIsNone(self.process.poll())
+        self.end()
 
 
 if __name__ == "__main__":
