@@ -43,6 +43,15 @@ static bool has_token(struct MHD_Connection *connection, const char *name, const
     return search.is_found;
 }
 
+static enum MHD_Result count_names(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    unsigned *count = ctx;
+    (void)kind;
+    (void)value;
+    *count += strcasecmp(name, "Node-Name") == 0;
+    return MHD_YES;
+}
+
 // A browser says from which page it comes; only pages of this very host may connect.
 static bool is_foreign(struct MHD_Connection *connection)
 {
@@ -64,11 +73,15 @@ const char *prg_handshake_problem(const struct prg_httpd_request *request, unsig
 {
     struct MHD_Connection *connection = request->connection;
     const char *version = header(connection, "Sec-WebSocket-Version");
+    unsigned name_count = 0;
     *ret_status = MHD_HTTP_BAD_REQUEST;
     if (strcmp(request->method, "GET") != 0 || strcmp(request->version, "HTTP/1.1") != 0 || request->has_body)
         return "Local Controllers connect here with a WebSocket: GET, HTTP/1.1, no body";
     if (!has_token(connection, "Connection", "upgrade") || !has_token(connection, "Upgrade", "websocket"))
         return "Local Controllers connect here with a WebSocket: the headers Connection and Upgrade do not ask for one";
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_names, &name_count);
+    if (name_count > 1) // whoever stands between may have looked at another one
+        return "the header Node-Name may stand once only";
     *ret_status = MHD_HTTP_UPGRADE_REQUIRED;
     if (!version || strcmp(version, "13") != 0)
         return "Sec-WebSocket-Version must be 13";
@@ -81,7 +94,7 @@ const char *prg_handshake_problem(const struct prg_httpd_request *request, unsig
 
 const char *prg_handshake_node(struct MHD_Connection *connection)
 {
-    const char *node = header(connection, "Node-Name");
+    const char *node = header(connection, "Node-Name"); // the library cuts it at a NUL and does not tell
     return node ? node : "";
 }
 

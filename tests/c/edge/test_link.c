@@ -259,6 +259,12 @@ static void handshakes_that_are_none_get_an_answer_that_says_why(void **state)
         {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name: a b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
          "Sec-WebSocket-Version: 13\r\n%s",
          403},
+        {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name: n\r\nNODE-name: m\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+         "Sec-WebSocket-Version: 13\r\n%s",
+         400},
+        {"GET / HTTP/1.1\r\nHost: x\r\nNode-Name:\r\nNode-Name: n\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+         "Sec-WebSocket-Version: 13\r\n%s",
+         400},
         {"\x16\x03\x01\x02\x03 TLS, it seems\r\n", 400},
     };
     struct fixture *f = *state;
@@ -278,6 +284,8 @@ static void handshakes_that_are_none_get_an_answer_that_says_why(void **state)
         client_close(&client);
     }
     assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_UNKNOWN_NODE], 2);
+    assert_int_equal(prg_edge_stats(f->edge)->refused[PRG_EDGE_BAD_HANDSHAKE],
+                     PRG_COUNT(cases) - 3); // no HTTP: uncounted
     assert_int_equal(prg_edge_stats(f->edge)->connections, 0);
 }
 
