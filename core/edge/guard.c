@@ -209,20 +209,14 @@ static struct verdict check_spec(struct guard *g, const cJSON *content)
 
 // ---- what it looks back for in the conditions ----
 
-static const cJSON *conditions_of(const cJSON *job)
-{
-    const cJSON *conditions = prg_json_at(job, "status", "conditions");
-    return prg_json_is_array(conditions) ? conditions : NULL;
-}
-
 // The models of the newest condition of that stage and type whose data has that part, as the Local Controller finds
-// them; NULL when there is none. from: the place behind the last Ready of the stage, for what belongs to this round.
+// them; NULL when there is none. after: the last Ready of the stage, for what belongs to this round; or NULL.
 static cJSON *models_of(struct guard *g, const cJSON *job, const char *stage, const char *type, const char *part,
-                        size_t from)
+                        const cJSON *after)
 {
-    const cJSON *conditions = conditions_of(job);
-    for (size_t i = prg_json_count(conditions); i > from; i--) {
-        struct prg_job_condition condition = prg_job_condition_of(prg_json_item(conditions, i - 1));
+    for (const cJSON *node = prg_job_condition_last(job); node && node != after;
+         node = prg_job_condition_before(node)) {
+        struct prg_job_condition condition = prg_job_condition_of(node);
         cJSON *data = is(condition.stage, stage) && is(condition.type, type)
                           ? prg_conddata_parse(g->arena, condition.data)
                           : NULL;
@@ -237,15 +231,15 @@ static cJSON *models_of(struct guard *g, const cJSON *job, const char *stage, co
     return NULL;
 }
 
-static size_t behind_last(const cJSON *job, const char *stage, const char *type)
+static const cJSON *last_of(const cJSON *job, const char *stage, const char *type)
 {
-    const cJSON *conditions = conditions_of(job);
-    for (size_t i = prg_json_count(conditions); i > 0; i--) {
-        struct prg_job_condition condition = prg_job_condition_of(prg_json_item(conditions, i - 1));
+    const cJSON *node = prg_job_condition_last(job);
+    for (; node; node = prg_job_condition_before(node)) {
+        struct prg_job_condition condition = prg_job_condition_of(node);
         if (is(condition.stage, stage) && is(condition.type, type))
-            return i;
+            break;
     }
-    return 0;
+    return node;
 }
 
 static const cJSON *model_named(struct guard *g, const cJSON *reference)
@@ -270,7 +264,7 @@ static const cJSON *trained_for(struct guard *g, const cJSON *model)
 {
     const cJSON *spec = prg_json_get(model, "spec"), *trained;
     const char *format = prg_json_get_text(spec, "format");
-    prg_json_each (trained, models_of(g, g->job, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output", 0)) {
+    prg_json_each (trained, models_of(g, g->job, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output", NULL)) {
         const char *other = prg_field_text(trained, "format");
         if (is(other ? other : "", format ? format : "") &&
             is_device_shared(prg_json_get(spec, "device_soc_versions"), trained))
@@ -327,7 +321,7 @@ static struct verdict check_evaluated(struct guard *g)
 static struct verdict check_reported(struct guard *g, const char *stage)
 {
     const cJSON *models =
-        models_of(g, g->job, stage, PRG_TYPE_COMPLETED, "output", behind_last(g->job, stage, PRG_TYPE_READY));
+        models_of(g, g->job, stage, PRG_TYPE_COMPLETED, "output", last_of(g->job, stage, PRG_TYPE_READY));
     if (prg_json_count(models))
         return fine;
     return not_yet(prg_arena_printf(g->arena,

@@ -52,6 +52,8 @@ cJSON *prg_learning_content(struct prg_arena *arena, const struct prg_reader *st
     const cJSON *secret =
         credential && *credential ? prg_reader_get(store, "", "Secret", prg_meta_namespace(object), credential) : NULL;
     prg_json_set_string(arena, content, "kind", kind);
+    if (strcmp(kind, PRG_KIND_JOB) == 0)
+        prg_job_condition_clean(content);
     if (secret) {
         cJSON *meta = prg_json_ensure_object(arena, content, "metadata");
         prg_json_set_string(arena, prg_json_ensure_object(arena, meta, "annotations"), PRG_ANNOTATION_CREDENTIAL,

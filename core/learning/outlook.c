@@ -158,9 +158,8 @@ static void check_train_trigger(struct outlook *o)
 
 static const cJSON *latest_data(struct outlook *o, const char *stage, const char *type, const char *part)
 {
-    const cJSON *conditions = prg_json_at(o->job, "status", "conditions");
-    for (size_t i = prg_json_is_array(conditions) ? prg_json_count(conditions) : 0; i > 0; i--) {
-        struct prg_job_condition condition = prg_job_condition_of(prg_json_item(conditions, i - 1));
+    for (const cJSON *node = prg_job_condition_last(o->job); node; node = prg_job_condition_before(node)) {
+        struct prg_job_condition condition = prg_job_condition_of(node);
         if (strcmp(condition.stage, stage) != 0 || strcmp(condition.type, type) != 0 || !condition.data)
             continue;
         const cJSON *found = prg_field(prg_conddata_parse(o->arena, condition.data), part);

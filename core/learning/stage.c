@@ -51,8 +51,7 @@ static void set_data(struct prg_arena *arena, cJSON *object, const char *data)
 static cJSON *history_of(struct prg_arena *arena, const cJSON *job)
 {
     cJSON *history = prg_json_array(arena);
-    const cJSON *node, *conditions = prg_json_at(job, "status", "conditions");
-    prg_json_each (node, prg_json_is_array(conditions) ? conditions : NULL) {
+    for (const cJSON *node = prg_job_condition_first(job); node; node = prg_job_condition_next(node)) {
         struct prg_job_condition condition = prg_job_condition_of(node);
         cJSON *entry = prg_json_object(arena);
         prg_json_set_string(arena, entry, "stage", condition.stage);

@@ -12,14 +12,23 @@ struct prg_job_condition {
     const cJSON *node;        // the condition itself, or NULL
 };
 
-// The last condition; (Train, "") when there is none. An entry that is no object reads as an empty one.
+// The entries of status.conditions that are objects, in either direction; NULL at the end. Anything else among them
+// (null, from an edit by hand) counts as absent. One step each.
+const cJSON *prg_job_condition_first(const cJSON *job);
+const cJSON *prg_job_condition_last(const cJSON *job);
+const cJSON *prg_job_condition_next(const cJSON *node);
+const cJSON *prg_job_condition_before(const cJSON *node);
+
+// The last condition; (Train, "") when there is none.
 struct prg_job_condition prg_job_condition_latest(const cJSON *job);
 struct prg_job_condition prg_job_condition_of(const cJSON *node);
 
 // A condition as it is stored. reason, message and data may be NULL.
 cJSON *prg_job_condition_new(struct prg_arena *arena, const char *stage, const char *type, const char *reason,
                              const char *message, const char *data, const char *now);
-// Appends condition to the job's status, which is made when it is missing.
+// Takes out of the job's conditions what is no object.
+void prg_job_condition_clean(cJSON *job);
+// Appends condition to the job's status, which is made when it is missing and cleaned.
 void prg_job_condition_append(struct prg_arena *arena, cJSON *job, cJSON *condition);
 // Drops conditions from the front until at most `most` are left. The last condition of each stage and type that carries
 // data stays: edge nodes look back for it. Returns how many went.

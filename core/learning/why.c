@@ -239,17 +239,11 @@ static void tell_next(struct asking *a, cJSON *list, const char *condition, cons
     prg_json_append(list, entry);
 }
 
-static const cJSON *first_condition(const struct asking *a)
-{
-    const cJSON *conditions = prg_json_at(a->in->job, "status", "conditions");
-    return prg_json_is_array(conditions) ? conditions->child : NULL;
-}
-
 // That part of the data of the last condition of this stage and type that has it, or NULL.
 static const cJSON *last_data(struct asking *a, const char *stage, const char *type, const char *part)
 {
     const cJSON *found = NULL;
-    for (const cJSON *node = first_condition(a); node; node = node->next) {
+    for (const cJSON *node = prg_job_condition_first(a->in->job); node; node = prg_job_condition_next(node)) {
         struct prg_job_condition c = prg_job_condition_of(node);
         cJSON *tree = prg_conddata_parse(a->arena, c.data);
         if (strcmp(c.stage, stage) == 0 && strcmp(c.type, type) == 0 && prg_json_get(tree, part))
@@ -410,7 +404,7 @@ static void tell_state(struct asking *a)
     prg_json_set_string(a->arena, job, "namespace", prg_meta_namespace(a->in->job));
     prg_json_set_string(a->arena, job, "name", prg_meta_name(a->in->job));
     prg_json_set(a->arena, a->answer, "job", job);
-    for (const cJSON *node = first_condition(a); node; node = node->next) {
+    for (const cJSON *node = prg_job_condition_first(a->in->job); node; node = prg_job_condition_next(node)) {
         struct prg_job_condition c = prg_job_condition_of(node);
         rounds += strcmp(c.stage, PRG_STAGE_TRAIN) == 0 && strcmp(c.type, PRG_TYPE_WAITING) == 0;
     }

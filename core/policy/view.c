@@ -291,14 +291,26 @@ static int object_next(lua_State *L, const cJSON *object)
 
 // ---- lists ----
 
-// Item number index (from 1) or NULL. Going forward from the last one is one step.
+// Item number index (from 1) or NULL. Going on from the last one, forward or back, is one step; so is the end of a list
+// that was counted. The first item of a list points back at the last one.
 static const cJSON *list_item(lua_State *L, struct view *view, lua_Integer index)
 {
     if (index < 1)
         return NULL;
-    if (view->at_index == 0 || (size_t)index < view->at_index) {
+    if (view->count != SIZE_MAX && (size_t)index > view->count)
+        return NULL;
+    if (view->count != SIZE_MAX && view->count - (size_t)index < (size_t)index &&
+        (view->at_index == 0 || view->at_index + view->count < 2 * (size_t)index)) {
+        view->at = view->node->child->prev;
+        view->at_index = view->count;
+    } else if (view->at_index == 0 || (size_t)index < view->at_index / 2) {
         view->at = view->node->child;
         view->at_index = 1;
+    }
+    while (view->at_index > (size_t)index) {
+        view->at = view->at->prev;
+        if ((--view->at_index & 511) == 0)
+            prg_vm_charge(L, 64);
     }
     const cJSON *item = view->at;
     size_t at = view->at_index, first = at;

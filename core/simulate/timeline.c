@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "learning/status.h"
+
 static const char *text_of(const cJSON *object, const char *key)
 {
     const char *text = prg_json_get_text(object, key);
@@ -44,9 +46,7 @@ static void print_state(const cJSON *state, struct prg_strbuf *out)
 {
     const cJSON *job, *pod;
     prg_json_each (job, prg_json_get(state, "jobs")) {
-        const cJSON *conditions = prg_json_at(job, "status", "conditions");
-        size_t count = prg_json_count(conditions);
-        const cJSON *last = count ? prg_json_item(conditions, count - 1) : NULL;
+        const cJSON *last = prg_job_condition_last(job);
         prg_strbuf_printf(out, "    job     %s: %s %s\n", text_of(job, "name"),
                           last ? text_of(last, "stage") : "(not begun)", text_of(last, "type"));
     }

@@ -205,14 +205,15 @@ static void watch_job(const cJSON *job, void *ctx)
 {
     struct sim_world *w = ctx;
     struct sim_watch *watch = watch_of(w, job);
-    const cJSON *conditions = prg_json_at(job, "status", "conditions"), *node, *last = NULL;
+    const cJSON *node, *last = NULL;
     struct counting counting = {job, 0};
-    prg_json_each (node, conditions)
+    for (node = prg_job_condition_first(job); node; node = prg_job_condition_next(node))
         if (prg_text_equal(prg_json_get_text(node, "lastTransitionTime"), watch->since) &&
             prg_text_equal(prg_json_get_text(node, "type"), watch->type) &&
             prg_text_equal(prg_json_get_text(node, "stage"), watch->stage))
             last = node;
-    for (node = last ? last->next : conditions ? conditions->child : NULL; node; node = node->next)
+    for (node = last ? prg_job_condition_next(last) : prg_job_condition_first(job); node;
+         node = prg_job_condition_next(node))
         watch_condition(w, watch, node);
     w->cluster.reader.list(&w->cluster.reader, "", "Pod", watch->ns, count_train_worker, &counting);
     if (counting.count > 1 && !watch->has_two_workers) {

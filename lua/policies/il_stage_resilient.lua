@@ -59,14 +59,15 @@ end
 
 --- The Ready of this round that a stage works on.
 local function ready_of(input, stage)
-  local i = last_index(input.history, stage, "Ready", round_start(input.history))
-  return i and input.history[i]
+  local history = input.history
+  local i = last_index(history, stage, "Ready", round_start(history))
+  return i and history[i]
 end
 
 local function failures(input, stage)
-  local count = 0
-  for i = round_start(input.history), #input.history do
-    local entry = input.history[i]
+  local history, count = input.history, 0
+  for i = round_start(history), #history do
+    local entry = history[i]
     if entry.stage == stage and entry.type == "Failed" then
       count = count + 1
     end
@@ -76,9 +77,10 @@ end
 
 --- The condition that counts: while the job is paused, the one before.
 local function effective(input)
-  for i = #input.history, 1, -1 do
-    if input.history[i].type ~= "Paused" then
-      return input.history[i]
+  local history = input.history
+  for i = #history, 1, -1 do
+    if history[i].type ~= "Paused" then
+      return history[i]
     end
   end
   return { stage = "Train", type = "" }
@@ -90,11 +92,11 @@ end
 
 --- The stage's worker, unless it is one of an earlier round.
 local function own_pod(input)
-  local stage = input.condition.stage
+  local stage, history = input.condition.stage, input.history
   local first = nil
-  for i = round_start(input.history), #input.history do
-    if input.history[i].stage == stage and input.history[i].type == "Ready" then
-      first = input.history[i].at
+  for i = round_start(history), #history do
+    if history[i].stage == stage and history[i].type == "Ready" then
+      first = history[i].at
       break
     end
   end
@@ -359,9 +361,10 @@ local function check_ready(input, report)
   if not given or not next(urls(given)) then
     return false, "it names no model to work on"
   end
+  local history = input.history
   if stage == "Train" then
-    local i = last_index(input.history, "Train", "Ready")
-    local before = i and input.history[i]
+    local i = last_index(history, "Train", "Ready")
+    local before = i and history[i]
     local old = json.given(json.at(before, "data", "input"))
     local same = old and old.outputDir == given.outputDir and old.dataURL == given.dataURL
     if same and times.between(before.at, input.now) < options.duplicate_seconds then
@@ -369,8 +372,8 @@ local function check_ready(input, report)
     end
     return true
   end
-  local i = last_index(input.history, "Train", "Completed", round_start(input.history))
-  local made = urls(i and json.at(input.history[i], "data", "output"))
+  local i = last_index(history, "Train", "Completed", round_start(history))
+  local made = urls(i and json.at(history[i], "data", "output"))
   if next(made) and not share(made, urls(given)) then
     return false, "it is about a model of another round"
   end

@@ -119,6 +119,20 @@ class PlanJob(Case):
         self.assertEqual(plan["resource"]["status"]["conditions"][0]["type"], "Waiting")
         self.run_perigee("check", self.path("policies"))
 
+    def test_the_steps_of_a_policy_grow_with_the_history_and_no_faster(self):
+        with open(os.path.join(JOBS, "job.yaml")) as f:
+            job = yaml.safe_load(f)
+        since = "2026-01-01T00:00:00Z"
+        job["status"] = {"startTime": since, "conditions": [
+            {"stage": "Train", "type": "Waiting" if i == 0 else "Running", "lastTransitionTime": since} for i in range(5000)]}
+        job["status"]["conditions"].append({"stage": "Eval", "type": "Failed", "lastTransitionTime": since})
+        self.write("jobs/job.yaml", json.dumps(job))
+        with open(os.path.join(JOBS, "data.yaml")) as f:
+            self.write("jobs/data.yaml", f.read())
+        plan = self.plan("-f", self.path("jobs"), "-n", "factory", "il/helmet", "--policies", POLICIES,
+                         "--limit", "steps=400000", "--limit", "wall-ms=100000")
+        self.assertEqual(plan["trace"][-1]["outcome"], "Eval Waiting")
+
     def test_unknown_kinds_are_refused(self):
         _, err = self.run_perigee("plan", "-f", JOBS, "dataset/helmet-photos", code=2)
         self.assertIn("incrementallearningjob", err)

@@ -67,6 +67,13 @@ static void lists_behave_like_lua_lists(void **state)
                   "[4, [10, 20, null, 40]]");
     assert_script(*state, "local t = {} for i = #input, 1, -1 do t[#t + 1] = input[i] end return t", list,
                   "[40, null, 20, 10]");
+    assert_script(
+        *state, // from one to any other, whether the list was counted or not
+        "local t = {} for from = 1, 9 do for to = 1, 9 do t[#t + 1] = input[from] * 10 + input[to] end end "
+        "for from = #input, 1, -1 do for to = 9, 1, -1 do t[#t + 1] = -input[from] * 10 - input[to] end end "
+        "local n = 0 for i = 1, 81 do local a, b = (i - 1) // 9 + 1, (i - 1) % 9 + 1 "
+        "if t[i] ~= a * 10 + b or t[163 - i] ~= -a * 10 - b then n = n + 1 end end return {#t, n, input[10] == nil}",
+        "[1, 2, 3, 4, 5, 6, 7, 8, 9]", "[162, 0, true]");
     assert_script(*state,
                   "return {input[0] == nil, input[5] == nil, input[-1] == nil, input.x == nil, input['1'] == nil}",
                   list, "[true, true, true, true, true]");
@@ -251,12 +258,13 @@ static void long_lists_and_objects_are_walked_in_linear_time(void **state)
     cJSON *list = prg_json_array(arena), *value;
     const char *code =
         "local n = 0 for i = 1, #input do n = n + input[i] end for _, v in ipairs(input) do n = n + v end "
-        "for _, v in pairs(input) do n = n + v end return n";
+        "for _, v in pairs(input) do n = n + v end "
+        "for i = #input, 1, -1 do n = n + input[i] end return n";
     for (int i = 0; i < 50000; i++)
         prg_json_append(list, prg_json_int(arena, 1));
     assert_ok(prg_script_load("x.lua", code, strlen(code), &limits, &script, &err), &err);
     assert_ok(prg_script_run(script, arena, "input", list, NULL, &value, &err), &err);
-    assert_json_text(arena, value, "150000");
+    assert_json_text(arena, value, "200000");
     prg_script_free(script);
 }
 
