@@ -120,3 +120,18 @@ unsigned prg_text_distance(const char *a, const char *b, unsigned max)
     free(rows);
     return distance;
 }
+
+const char *prg_text_nearest(const char *text, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t length = strlen(text);
+    unsigned most = length < 4 ? 1 : length < 9 ? 2 : 3, best_distance = most + 1;
+    for (size_t i = 0; i < count; i++) {
+        unsigned distance = prg_text_distance(text, names[i], most);
+        if (distance < best_distance) {
+            best = names[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}

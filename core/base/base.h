@@ -48,3 +48,5 @@ static inline const char *prg_plural(int64_t count, const char *one, const char 
 
 // Optimal-string-alignment distance, capped: returns max + 1 when it is larger than max. For "did you mean".
 unsigned prg_text_distance(const char *a, const char *b, unsigned max);
+// The name among `count` that is meant by `text`, or NULL when none is near.
+const char *prg_text_nearest(const char *text, const char *const *names, size_t count);

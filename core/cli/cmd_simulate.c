@@ -70,9 +70,10 @@ static int run_scenario(struct session *session, struct prg_error *err)
     int rc = load_scenario(session, &scenario, err);
     if (rc != PRG_OK)
         return rc;
-    rc = prg_simulate_scenario(&session->arena, scenario, prg_policy_set_decider(session->policies), &answer, err);
+    rc = prg_simulate_scenario(&session->arena, session->options->args[0], scenario,
+                               prg_policy_set_decider(session->policies), &answer, err);
     if (rc != PRG_OK)
-        return prg_wrap(err, "%s", session->options->args[0]);
+        return rc;
     if (!wants_json(session)) {
         prg_simulate_timeline(answer, &session->out);
         return PRG_OK;

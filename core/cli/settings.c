@@ -166,15 +166,7 @@ static const char *const known_keys[] = {"policies",        "namespacePolicies",
 
 static int unknown_key(const char *file, const cJSON *item, struct prg_error *err)
 {
-    const char *nearest = NULL;
-    unsigned best = 4;
-    for (size_t i = 0; i < PRG_COUNT(known_keys); i++) {
-        unsigned distance = prg_text_distance(item->string, known_keys[i], best - 1);
-        if (distance < best) {
-            best = distance;
-            nearest = known_keys[i];
-        }
-    }
+    const char *nearest = prg_text_nearest(item->string, known_keys, PRG_COUNT(known_keys));
     struct prg_json_position at = prg_json_position(item);
     return prg_fail(
         err, PRG_INVALID, "%s:%u:%u: unknown setting '%s'%s%s%s", file, at.line, at.column, item->string,

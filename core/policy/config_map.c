@@ -48,7 +48,7 @@ static bool is_known(struct reading *r, const char *key)
     static const char *const manifests[] = {"policies.yaml"};
     if (strcmp(key, "policies.yaml") == 0 || (prg_text_has_suffix(key, ".lua") && strcmp(key, "_spec.lua") != 0))
         return true;
-    const char *nearest = prg_nearest_name(key, manifests, PRG_COUNT(manifests));
+    const char *nearest = prg_text_nearest(key, manifests, PRG_COUNT(manifests));
     refuse(r, "data", key, "a set is made of NAME.lua, NAME_spec.lua and policies.yaml%s",
            nearest ? "; did you mean 'policies.yaml'?" : "");
     return false;

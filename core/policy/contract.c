@@ -35,27 +35,12 @@ const struct prg_contract *prg_contract_by_api(const char *api)
     return NULL;
 }
 
-const char *prg_nearest_name(const char *text, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    size_t length = strlen(text);
-    unsigned most = length < 4 ? 1 : length < 9 ? 2 : 3, best_distance = most + 1;
-    for (size_t i = 0; i < count; i++) {
-        unsigned distance = prg_text_distance(text, names[i], most);
-        if (distance < best_distance) {
-            best = names[i];
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
 const char *prg_contract_nearest(const char *name)
 {
     const char *names[PRG_POLICY_COUNT];
     for (size_t i = 0; i < PRG_POLICY_COUNT; i++)
         names[i] = prg_contracts[i].name;
-    return prg_nearest_name(name, names, PRG_POLICY_COUNT);
+    return prg_text_nearest(name, names, PRG_POLICY_COUNT);
 }
 
 int prg_policy_names_read(const char *text, uint32_t *ret, struct prg_error *err)

@@ -36,7 +36,5 @@ extern const struct prg_contract prg_contracts[PRG_POLICY_COUNT];  // by name
 const struct prg_contract *prg_contract_by_name(const char *name); // NULL when there is none
 const struct prg_contract *prg_contract_by_api(const char *api);   // NULL when there is none
 
-// The name among `count` that is meant by `text`, or NULL when none is near.
-const char *prg_nearest_name(const char *text, const char *const *names, size_t count);
 // The nearest policy name, or NULL.
 const char *prg_contract_nearest(const char *name);

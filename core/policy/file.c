@@ -197,7 +197,7 @@ static void check_field(struct prg_policy_file *file, const struct field *field,
             report_at(report, source, place_of_field(source, field), "options must be a table of names and defaults");
         return;
     }
-    const char *nearest = prg_nearest_name(field->key, names, count);
+    const char *nearest = prg_text_nearest(field->key, names, count);
     report_at(report, source, place_of_field(source, field), "%s has no %s '%s'%s%s%s", file->contract->api,
               field->type == LUA_TFUNCTION ? "function" : "field", field->key, nearest ? "; did you mean '" : "",
               nearest ? nearest : "", nearest ? "'?" : "; names of your own begin with '_'");

@@ -31,7 +31,7 @@ static void report_node(struct prg_report *report, const char *path, const cJSON
 static void report_unknown(struct prg_report *report, const char *path, const cJSON *node, const char *what,
                            const char *const *names, size_t count)
 {
-    const char *nearest = prg_nearest_name(node->string, names, count);
+    const char *nearest = prg_text_nearest(node->string, names, count);
     report_node(report, path, node, "there is no %s '%s'%s%s%s", what, node->string, nearest ? "; did you mean '" : "",
                 nearest ? nearest : "", nearest ? "'?" : "");
 }

@@ -15,6 +15,7 @@
 
 struct running {
     struct prg_arena *arena;
+    const char *file; // or NULL
     struct sim_cluster cluster;
     struct sim_controller controller;
     const cJSON *step;
@@ -253,11 +254,17 @@ static int op_resync_tombstone(struct running *r, struct prg_error *err)
     return PRG_OK;
 }
 
+// Of all steps together: enough for any deadline, and far from where times end.
+#define ADVANCE_MOST_SECONDS (INT64_C(100) * 366 * 24 * 3600)
+
 static int op_advance(struct running *r, struct prg_error *err)
 {
     int64_t seconds;
-    if (!prg_json_get_int64(r->step, "seconds", &seconds) || seconds < 0 || seconds > 100 * 366 * 24 * 3600LL)
+    if (!prg_json_get_int64(r->step, "seconds", &seconds) || seconds < 0)
         return prg_fail(err, PRG_INVALID, "seconds, a whole number from 0 on, is needed");
+    if (seconds > ADVANCE_MOST_SECONDS - r->controller.queue_ms / 1000)
+        return prg_fail(err, PRG_INVALID, "seconds: all steps together may advance by %lld seconds (100 years) at most",
+                        (long long)ADVANCE_MOST_SECONDS);
     sim_controller_settle(&r->controller);
     sim_controller_jump(&r->controller, seconds * 1000);
     return PRG_OK;
@@ -293,26 +300,31 @@ static int op_interleave(struct running *r, struct prg_error *err)
     return PRG_OK;
 }
 
-static const struct {
+enum { FIELDS_MOST = 6 };
+
+struct operation {
     const char *name;
     int (*run)(struct running *r, struct prg_error *err);
-} operations[] = {
-    {"create", op_create},
-    {"update", op_update},
-    {"updateStatus", op_update_status},
-    {"delete", op_delete},
-    {"podPhase", op_pod_phase},
-    {"podDelete", op_pod_delete},
-    {"podMarkDeleted", op_pod_mark_deleted},
-    {"upstream", op_upstream},
-    {"resync", op_resync},
-    {"resyncTombstone", op_resync_tombstone},
-    {"advance", op_advance},
-    {"inject", op_inject},
-    {"interleaveAppend", op_interleave},
-    {"freezePodCache", op_freeze},
-    {"thawPodCache", op_thaw},
-    {"podOrder", op_pod_order},
+    const char *fields[FIELDS_MOST + 1]; // besides op; ends with NULL
+};
+
+static const struct operation operations[] = {
+    {"create", op_create, {"object"}},
+    {"update", op_update, {"object"}},
+    {"updateStatus", op_update_status, {"object"}},
+    {"delete", op_delete, {"kind", "namespace", "name"}},
+    {"podPhase", op_pod_phase, {"podType", "namespace", "name", "phase", "nodeName"}},
+    {"podDelete", op_pod_delete, {"podType", "namespace", "name"}},
+    {"podMarkDeleted", op_pod_mark_deleted, {"podType", "namespace", "name"}},
+    {"upstream", op_upstream, {"namespace", "name", "kind", "operation", "content", "contentText"}},
+    {"resync", op_resync, {NULL}},
+    {"resyncTombstone", op_resync_tombstone, {"object"}},
+    {"advance", op_advance, {"seconds"}},
+    {"inject", op_inject, {"verb", "resource", "subresource", "error", "times"}},
+    {"interleaveAppend", op_interleave, {"stage", "type", "data"}},
+    {"freezePodCache", op_freeze, {NULL}},
+    {"thawPodCache", op_thaw, {NULL}},
+    {"podOrder", op_pod_order, {"order"}},
 };
 
 // ---- what happened ----
@@ -393,6 +405,95 @@ static void take_entry(struct running *r, cJSON *steps, const char *op)
 
 // ---- running ----
 
+// Puts the place before an error: FILE:LINE:COLUMN: POINTER.
+static int at_place(struct running *r, const cJSON *node, const char *pointer, struct prg_error *err)
+{
+    struct prg_json_position at = prg_json_position(node);
+    if (!r->file)
+        return prg_wrap(err, "%s", pointer);
+    return prg_wrap(err, "%s:%u:%u: %s", r->file, at.line, at.column, pointer);
+}
+
+static int unknown_key(struct running *r, const cJSON *item, const char *pointer, const char *const *known,
+                       const char *otherwise, struct prg_error *err)
+{
+    size_t count = 0;
+    while (known[count])
+        count++;
+    const char *nearest = prg_text_nearest(item->string, known, count);
+    if (nearest)
+        prg_fail(err, PRG_INVALID, "unknown; did you mean '%s'?", nearest);
+    else
+        prg_fail(err, PRG_INVALID, "unknown; %s", otherwise);
+    return at_place(r, item, prg_arena_printf(r->arena, "%s/%s", pointer, item->string), err);
+}
+
+static bool is_among(const char *const *names, const char *name)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+// What recorded scenarios say besides is about them, not for them.
+static int check_scenario(struct running *r, const cJSON *scenario, struct prg_error *err)
+{
+    static const char *const known[] = {"options", "objects", "steps", NULL};
+    static const char *const notes[] = {"name", "theme", "description", "case", "flags", "seed", "expected", NULL};
+    const cJSON *item;
+    prg_json_each (item, scenario) {
+        if (is_among(notes, item->string))
+            continue;
+        if (!is_among(known, item->string))
+            return unknown_key(r, item, "", known, "a scenario has options, objects and steps", err);
+        bool is_options = strcmp(item->string, "options") == 0;
+        if (is_options ? prg_json_is_object(item) : prg_json_is_array(item))
+            continue;
+        prg_fail(err, PRG_INVALID, "must be %s, not %s", is_options ? "an object" : "a list", prg_json_type_name(item));
+        return at_place(r, item, prg_arena_printf(r->arena, "/%s", item->string), err);
+    }
+    return PRG_OK;
+}
+
+static int check_options(struct running *r, const cJSON *options, struct prg_error *err)
+{
+    // The order in which pods are listed and the form in which messages are recorded make no difference here.
+    static const char *const known[] = {"lcServer", "gracefulDelete", "podOrder", "fullContent", NULL};
+    const cJSON *item;
+    prg_json_each (item, options) {
+        bool is_server = strcmp(item->string, "lcServer") == 0;
+        if (!is_among(known, item->string))
+            return unknown_key(r, item, "/options", known, "known here: lcServer, gracefulDelete", err);
+        if (is_server ? !prg_json_is_string(item)
+                      : strcmp(item->string, "gracefulDelete") == 0 && !prg_json_is_bool(item)) {
+            prg_fail(err, PRG_INVALID, "must be %s, not %s", is_server ? "a text" : "true or false",
+                     prg_json_type_name(item));
+            return at_place(r, item, prg_arena_printf(r->arena, "/options/%s", item->string), err);
+        }
+    }
+    return PRG_OK;
+}
+
+static const char *fields_text(struct running *r, const struct operation *operation)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    for (size_t i = 0; operation->fields[i]; i++)
+        prg_strbuf_printf(&text, "%s%s", i ? ", " : "known here: ", operation->fields[i]);
+    if (!text.length)
+        prg_strbuf_printf(&text, "%s has no fields", operation->name);
+    return prg_arena_strdup(r->arena, text.text);
+}
+
+static int check_fields(struct running *r, const struct operation *operation, const char *pointer,
+                        struct prg_error *err)
+{
+    const cJSON *item;
+    prg_json_each (item, r->step)
+        if (strcmp(item->string, "op") != 0 && !is_among(operation->fields, item->string))
+            return unknown_key(r, item, pointer, operation->fields, fields_text(r, operation), err);
+    return PRG_OK;
+}
+
 static int put_objects(struct running *r, const cJSON *objects, struct prg_error *err)
 {
     const cJSON *object;
@@ -400,54 +501,59 @@ static int put_objects(struct running *r, const cJSON *objects, struct prg_error
     prg_json_each (object, objects) {
         cJSON *copy = prg_json_copy(r->arena, object);
         struct prg_key key;
+        const char *pointer = prg_arena_printf(r->arena, "/objects/%zu", index++);
         if (prg_key_of(r->arena, copy, &key, err) != PRG_OK)
-            return prg_wrap(err, "/objects/%zu", index);
+            return at_place(r, object, pointer, err);
         if (!*prg_meta_namespace(copy) && !prg_kind_is_cluster_scoped(key.group, key.kind))
             prg_json_set_string(r->arena, prg_json_get(copy, "metadata"), "namespace", "default");
         set_pod_phase(r, copy);
         if (sim_put(&r->cluster, copy, err) != PRG_OK)
-            return prg_wrap(err, "/objects/%zu", index);
-        index++;
+            return at_place(r, object, pointer, err);
     }
     return PRG_OK;
 }
 
-static int run_step(struct running *r, struct prg_error *err)
+static int run_step(struct running *r, const char *pointer, struct prg_error *err)
 {
-    const char *op = prg_json_get_text(r->step, "op");
-    for (size_t i = 0; op && i < PRG_COUNT(operations); i++)
-        if (strcmp(operations[i].name, op) == 0)
-            return operations[i].run(r, err);
-    return prg_fail(err, PRG_INVALID, "there is no operation '%s'", op ? op : "");
+    const char *op = prg_json_get_text(r->step, "op"), *names[PRG_COUNT(operations)], *nearest;
+    for (size_t i = 0; i < PRG_COUNT(operations); i++) {
+        names[i] = operations[i].name;
+        if (!prg_text_equal(names[i], op))
+            continue;
+        if (check_fields(r, &operations[i], pointer, err) != PRG_OK)
+            return err->code;
+        return operations[i].run(r, err) == PRG_OK ? PRG_OK : at_place(r, r->step, pointer, err);
+    }
+    nearest = op ? prg_text_nearest(op, names, PRG_COUNT(names)) : NULL;
+    prg_fail(err, PRG_INVALID, "there is no operation '%s'%s%s%s", op ? op : "", nearest ? "; did you mean '" : "",
+             nearest ? nearest : "", nearest ? "'?" : "");
+    return at_place(r, r->step, pointer, err);
 }
 
 static int run_all(struct running *r, const cJSON *scenario, cJSON *steps, struct prg_error *err)
 {
-    static const char *const lists[] = {"objects", "steps"};
     int64_t number = 0;
-    for (size_t i = 0; i < PRG_COUNT(lists); i++)
-        if (prg_json_get(scenario, lists[i]) && !prg_json_is_array(prg_json_get(scenario, lists[i])))
-            return prg_fail(err, PRG_INVALID, "/%s: must be a list, not %s", lists[i],
-                            prg_json_type_name(prg_json_get(scenario, lists[i])));
-    if (put_objects(r, prg_json_get(scenario, "objects"), err) != PRG_OK)
+    if (check_scenario(r, scenario, err) != PRG_OK ||
+        check_options(r, prg_json_get(scenario, "options"), err) != PRG_OK ||
+        put_objects(r, prg_json_get(scenario, "objects"), err) != PRG_OK)
         return err->code;
     sim_controller_settle(&r->controller);
     take_entry(r, steps, "start");
     prg_json_each (r->step, prg_json_get(scenario, "steps")) {
-        number++;
+        const char *pointer = prg_arena_printf(r->arena, "/steps/%lld", (long long)number++);
         r->cluster.now_ns = START_NS + number * SECOND_NS + r->controller.queue_ms * 1000000;
-        if (run_step(r, err) != PRG_OK)
-            return prg_wrap(err, "/steps/%lld", (long long)number - 1);
+        if (run_step(r, pointer, err) != PRG_OK)
+            return err->code;
         sim_controller_settle(&r->controller);
         take_entry(r, steps, prg_json_get_text(r->step, "op"));
     }
     return PRG_OK;
 }
 
-int prg_simulate_scenario(struct prg_arena *arena, const cJSON *scenario, const struct prg_decider *decide, cJSON **ret,
-                          struct prg_error *err)
+int prg_simulate_scenario(struct prg_arena *arena, const char *file, const cJSON *scenario,
+                          const struct prg_decider *decide, cJSON **ret, struct prg_error *err)
 {
-    struct running r = {.arena = arena};
+    struct running r = {.arena = arena, .file = file};
     const cJSON *options = prg_json_get(scenario, "options");
     cJSON *answer = prg_json_object(arena), *steps = prg_json_array(arena);
     sim_cluster_init(&r.cluster, arena, START_NS);

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import unittest
 
 import yaml
@@ -56,6 +57,37 @@ class Simulate(Case):
             self.write("scenario.json", text)
             _, err = self.run_perigee("simulate", self.path("scenario.json"), code=2)
             self.assertIn("scenario.json", err)
+
+    def test_keys_that_nobody_reads_are_refused_with_their_place(self):
+        for text, said in (("objects: []\nstep: []\n", "2: /step: unknown; did you mean 'steps'?"),
+                           ("objects: []\nsetps: []\n", "2: /setps: unknown; did you mean 'steps'?"),
+                           ("whatever: 1\n", "1: /whatever: unknown; a scenario has options, objects and steps"),
+                           ("options:\n  lcserver: x\n", "2: /options/lcserver: unknown; did you mean 'lcServer'?"),
+                           ("options: {speed: 1}\n", "1: /options/speed: unknown; known here: lcServer, gracefulDelete"),
+                           ("options: {lcServer: 5}\n", "1: /options/lcServer: must be a text, not number"),
+                           ("options: {gracefulDelete: 'yes'}\n", "1: /options/gracefulDelete: must be true or false, not string"),
+                           ("options: []\n", "1: /options: must be an object, not array"),
+                           ("steps:\n- {op: advance, second: 5}\n", "2: /steps/0/second: unknown; did you mean 'seconds'?"),
+                           ("steps:\n- op: resync\n- op: podPhase\n  podtype: train\n  phase: Running\n",
+                            "4: /steps/1/podtype: unknown; did you mean 'podType'?"),
+                           ("steps:\n- {op: resync, podType: train}\n", "2: /steps/0/podType: unknown; resync has no fields"),
+                           ("steps: [{op: upstream, name: a, elsewhere: x}]\n",
+                            "1: /steps/0/elsewhere: unknown; known here: namespace, name, kind, operation, content, contentText"),
+                           ("steps: [{op: podfase}]\n", "1: /steps/0: there is no operation 'podfase'; did you mean 'podPhase'?"),
+                           ("steps:\n- {op: resync}\n- {op: advance, seconds: 1.5}\n", "3: /steps/1: seconds, a whole number"),
+                           ("steps:\n- {op: advance, seconds: 3162240001}\n", "2: /steps/0: seconds: all steps together may "
+                            "advance by 3162240000 seconds (100 years) at most"),
+                           ("steps:\n" + 2 * "- {op: advance, seconds: 3162240000}\n", "3: /steps/1: seconds: all steps together"),
+                           ("steps:\n- {op: advance, seconds: -9223372036854775808}\n", "2: /steps/0: seconds, a whole number"),
+                           ("objects:\n- {kind: Pod}\n", "2: /objects/0: /apiVersion is missing")):
+            self.write("scenario.yaml", text)
+            _, err = self.run_perigee("simulate", self.path("scenario.yaml"), code=2)
+            line, _, rest = said.partition(": ")
+            self.assertRegex(err, "^error: " + re.escape(self.path("scenario.yaml")) + f":{line}:[0-9]+: " + re.escape(rest))
+        notes = {"name": "x", "theme": "y", "description": "z", "case": "c", "flags": [], "seed": 7, "expected": [{}],
+                 "options": {"podOrder": "newest-first", "fullContent": True}, "objects": [], "steps": [{"op": "podOrder", "order": "x"}]}
+        self.write("scenario.yaml", json.dumps(notes))
+        self.run_perigee("simulate", self.path("scenario.yaml"))
 
     def test_misuse_is_exit_2(self):
         for args in (["simulate"], ["simulate", "/nowhere.json"], ["simulate", "--random", "x", JOBS],

@@ -8,7 +8,7 @@
 static int simulate(struct prg_arena *arena, cJSON *scenario, cJSON **ret, struct prg_error *err)
 {
     struct prg_policy_set *set = policies_of(NULL);
-    int rc = prg_simulate_scenario(arena, scenario, prg_policy_set_decider(set), ret, err);
+    int rc = prg_simulate_scenario(arena, NULL, scenario, prg_policy_set_decider(set), ret, err);
     prg_policy_set_unref(set);
     return rc;
 }
