@@ -223,6 +223,12 @@ static void sync(struct sim_controller *c, struct sim_key *key)
     struct prg_learning_steps steps = {0};
     char text[PRG_ERROR_LINE];
     bool is_written = false;
+    key->synced = key->synced_ns == c->cluster->now_ns ? key->synced + 1 : 1;
+    key->synced_ns = c->cluster->now_ns;
+    if (key->synced > SIM_SYNCS_MOST) {
+        c->circling = key;
+        return;
+    }
     if (!job) {
         key->failures = 0;
         log_sync(c, key, true, NULL);

@@ -15,7 +15,11 @@ struct sim_key { // a job in the queue
     bool is_delayed;
     int64_t due_ms; // of the delayed entry, in queue time
     unsigned failures;
+    int64_t synced_ns; // when it was synced last, and how often at that moment
+    unsigned synced;
 };
+
+#define SIM_SYNCS_MOST 500
 
 struct sim_controller {
     struct sim_cluster *cluster;
@@ -26,7 +30,8 @@ struct sim_controller {
     struct prg_vec queue; // struct sim_key *, first first
     int64_t queue_ms;     // time of delayed entries: goes on only when somebody lets it
     uint64_t seed;
-    bool is_dead; // killed in the middle of a sync
+    bool is_dead;                   // killed in the middle of a sync
+    const struct sim_key *circling; // a job that was synced SIM_SYNCS_MOST times at one moment and is let be, or NULL
     // What happened since the last sim_controller_take.
     cJSON *messages, *syncs, *requeued;
     void (*on_sync)(struct sim_controller *controller, const struct prg_plan *plan, const char *error,

@@ -28,6 +28,7 @@ int prg_random_faults_parse(const char *text, unsigned *ret, struct prg_error *e
 
 // objects: a list with jobs and what they need. *ret, in arena: {"schedules", "rounds": {"completed", "gaveUp",
 // "startedOver"}, "stuck": N, "twoWorkers": N, "cases": [{"seed", "job", "problem", "state", "since", "reason",
-// "timeline": [TEXT …]} …]}, the first ten problems as cases.
+// "timeline": [TEXT …]} …]}, the first ten problems as cases: "stuck", "endless" (counted as stuck) or "two train
+// workers at once".
 int prg_simulate_random(struct prg_arena *arena, const cJSON *objects, const struct prg_decider *decide,
                         const struct prg_random_options *options, cJSON **ret, struct prg_error *err) PRG_MUST_USE;

@@ -530,6 +530,17 @@ static int run_step(struct running *r, const char *pointer, struct prg_error *er
     return at_place(r, r->step, pointer, err);
 }
 
+static int settle(struct running *r, struct prg_error *err)
+{
+    sim_controller_settle(&r->controller);
+    const struct sim_key *key = r->controller.circling;
+    if (!key)
+        return PRG_OK;
+    return prg_fail(err, PRG_LIMIT,
+                    "%s/%s goes on for ever: %d syncs at one moment; let the policy il_stage wait with `after`",
+                    key->ns, key->name, SIM_SYNCS_MOST);
+}
+
 static int run_all(struct running *r, const cJSON *scenario, cJSON *steps, struct prg_error *err)
 {
     int64_t number = 0;
@@ -537,14 +548,16 @@ static int run_all(struct running *r, const cJSON *scenario, cJSON *steps, struc
         check_options(r, prg_json_get(scenario, "options"), err) != PRG_OK ||
         put_objects(r, prg_json_get(scenario, "objects"), err) != PRG_OK)
         return err->code;
-    sim_controller_settle(&r->controller);
+    if (settle(r, err) != PRG_OK)
+        return at_place(r, scenario, "/objects", err);
     take_entry(r, steps, "start");
     prg_json_each (r->step, prg_json_get(scenario, "steps")) {
         const char *pointer = prg_arena_printf(r->arena, "/steps/%lld", (long long)number++);
         r->cluster.now_ns = START_NS + number * SECOND_NS + r->controller.queue_ms * 1000000;
         if (run_step(r, pointer, err) != PRG_OK)
             return err->code;
-        sim_controller_settle(&r->controller);
+        if (settle(r, err) != PRG_OK)
+            return at_place(r, r->step, pointer, err);
         take_entry(r, steps, prg_json_get_text(r->step, "op"));
     }
     return PRG_OK;

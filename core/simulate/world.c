@@ -2,7 +2,9 @@
 // world.c: random schedules: a list of things to come, run in the order of time, with faults; and the verdict on each.
 //
 // A job is stuck when nothing at all is on its way (no message, no worker, no deadline) over two resyncs in a row, and
-// it neither gave up nor is paused. Train Waiting is no exception: edge nodes get new samples for ever.
+// it neither gave up nor is paused. It is endless, and counts as stuck, when something does go on but repeats itself: a
+// state whose plan keeps failing, or conditions without the end of a round. Train Waiting is no exception: edge nodes
+// get new samples for ever.
 #include "simulate/world.h"
 
 #include <inttypes.h>
@@ -20,7 +22,9 @@ enum {
     RESYNC_SECONDS = 60,
     RESYNC_MOST_SECONDS = 3600,
     ROUNDS = 3,
-    ACTIONS_MOST = 50000, // of one schedule
+    ACTIONS_MOST = 50000,  // of one schedule
+    FAILURES_MOST = 100,   // syncs that fail in one state: it is tried for ever
+    CONDITIONS_MOST = 500, // of one round: it goes in a circle
     CASES_MOST = 10,
     DEAD_RETRY_MS = 5000, // a report waits so long for a controller that is away
 };
@@ -173,17 +177,29 @@ static void count_train_worker(const cJSON *pod, void *ctx)
         counting->count++;
 }
 
+static void end_endless(struct sim_world *w, struct sim_watch *watch, const char *why)
+{
+    if (watch->is_ended)
+        return;
+    watch->is_ended = watch->is_stuck = watch->is_endless = true;
+    watch->note = why;
+    sim_say(w, "%s: endless in %s %s since %s: %s", watch->name, watch->stage, watch->type, watch->since, why);
+}
+
 static void watch_condition(struct sim_world *w, struct sim_watch *watch, const cJSON *node)
 {
     struct prg_job_condition now = prg_job_condition_of(node);
     bool was_completed = strcmp(watch->type, PRG_TYPE_COMPLETED) == 0 && strcmp(watch->stage, PRG_STAGE_DEPLOY) == 0;
     const char *reason = prg_json_get_text(node, "reason");
+    unsigned ended = watch->completed + watch->started_over + watch->gave_up;
     if (strcmp(now.stage, PRG_STAGE_TRAIN) == 0 && strcmp(now.type, PRG_TYPE_WAITING) == 0) {
         if (was_completed)
             watch->completed++;
         else if (*watch->type && strcmp(watch->type, "GaveUp") != 0 && strcmp(watch->type, "Paused") != 0)
             watch->started_over++;
     }
+    if (strcmp(watch->stage, now.stage) != 0 || strcmp(watch->type, now.type) != 0)
+        watch->failures = 0;
     watch->stage = now.stage;
     watch->type = now.type;
     watch->since = now.since;
@@ -197,6 +213,9 @@ static void watch_condition(struct sim_world *w, struct sim_watch *watch, const 
     if (strcmp(now.type, "GaveUp") == 0 || strcmp(now.type, "Paused") == 0 ||
         watch->completed + watch->started_over >= rounds)
         watch->is_ended = true;
+    watch->conditions = watch->completed + watch->started_over + watch->gave_up > ended ? 0 : watch->conditions + 1;
+    if (watch->conditions >= CONDITIONS_MOST)
+        end_endless(w, watch, prg_arena_printf(w->arena, "%d conditions without the end of a round", CONDITIONS_MOST));
 }
 
 // Conditions that were appended since the last look. Old ones may have been trimmed, so the times tell what is new; of
@@ -255,9 +274,11 @@ static void on_sync(struct sim_controller *controller, const struct prg_plan *pl
     if (error)
         sim_say(w, "%s: error: %s", prg_meta_name(plan->resource), error);
     struct sim_watch *watch = watch_of(w, plan->resource);
-    for (const struct prg_trace_entry *entry = plan->trace_first; entry; entry = entry->next)
+    for (const struct prg_trace_entry *entry = plan->trace_first; entry && !watch->is_endless; entry = entry->next)
         if (strcmp(entry->decision, "stage") == 0)
             watch->note = entry->reason;
+    if (error && ++watch->failures == FAILURES_MOST)
+        end_endless(w, watch, prg_arena_printf(w->arena, "tried %d times: %s", FAILURES_MOST, error));
 }
 
 // ---- what happens ----
@@ -267,21 +288,22 @@ static bool is_live(const struct sim_action *action)
     return action->kind != SIM_ACT_RESYNC && action->kind != SIM_ACT_FAULT;
 }
 
-static bool is_quiet(const struct sim_world *w)
+// Nothing is on its way but, maybe, a deadline of the controller.
+static bool is_calm(const struct sim_world *w)
 {
     for (const struct sim_action *action = w->actions; action; action = action->next)
         if (is_live(action))
             return false;
-    return sim_controller_next_due(&w->controller) < 0;
+    return true;
 }
 
 // A resync changes nothing by itself: when nothing is on its way twice in a row, nothing will ever come.
 static void resync(struct sim_world *w)
 {
-    bool quiet = is_quiet(w);
+    bool calm = is_calm(w), quiet = calm && sim_controller_next_due(&w->controller) < 0;
     if (!w->controller.is_dead)
         sim_controller_resync(&w->controller, false);
-    w->resync_ms = quiet ? w->resync_ms * 2 : RESYNC_SECONDS * SECOND;
+    w->resync_ms = calm ? w->resync_ms * 2 : RESYNC_SECONDS * SECOND;
     if (w->resync_ms > RESYNC_MOST_SECONDS * SECOND)
         w->resync_ms = RESYNC_MOST_SECONDS * SECOND;
     sim_schedule(w, w->resync_ms, SIM_ACT_RESYNC);
@@ -448,9 +470,9 @@ static void run_world(struct sim_world *w)
     for (unsigned count = 0; w->actions && !is_over(w); count++) {
         struct sim_action *action = w->actions;
         if (count == ACTIONS_MOST) {
+            const char *why = prg_arena_printf(w->arena, "the end is not in sight after %d events", ACTIONS_MOST);
             for (struct sim_watch *watch = w->watches; watch; watch = watch->next)
-                watch->is_stuck = watch->is_stuck || !watch->is_ended;
-            sim_say(w, "the end is not in sight after %d events", ACTIONS_MOST);
+                end_endless(w, watch, why);
             return;
         }
         go_to(w, action->at_ms);
@@ -476,7 +498,10 @@ static void add_case(struct prg_arena *arena, struct tally *tally, const struct 
         return;
     prg_json_set(arena, entry, "seed", prg_json_stringf(arena, "%" PRIu64, seed));
     prg_json_set(arena, entry, "job", prg_json_stringf(arena, "%s/%s", watch->ns, watch->name));
-    prg_json_set_string(arena, entry, "problem", watch->is_stuck ? "stuck" : "two train workers at once");
+    prg_json_set_string(arena, entry, "problem",
+                        watch->is_endless ? "endless"
+                        : watch->is_stuck ? "stuck"
+                                          : "two train workers at once");
     prg_json_set(arena, entry, "state", prg_json_stringf(arena, "%s %s", watch->stage, watch->type));
     prg_json_set_string(arena, entry, "since", watch->since);
     prg_json_set_string(arena, entry, "reason", watch->note ? watch->note : "the policy has nothing to do here");

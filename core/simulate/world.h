@@ -53,7 +53,9 @@ struct sim_watch { // what the schedule says about a job
     const char *stage, *type;
     const char *since, *reason, *note;
     unsigned completed, gave_up, started_over, quiet_resyncs;
-    bool is_ended, is_stuck, has_two_workers;
+    unsigned failures;   // syncs that failed since the state changed
+    unsigned conditions; // since the last end of a round
+    bool is_ended, is_stuck, is_endless, has_two_workers;
 };
 
 struct sim_world {

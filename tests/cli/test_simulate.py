@@ -35,6 +35,33 @@ class Simulate(Case):
         self.assertIn("stuck in", out)
         self.assertIn("is lost", out)
 
+    def test_a_job_that_repeats_itself_is_endless_with_the_reason(self):
+        with open(os.path.join(JOBS, "job.yaml")) as f:
+            job = yaml.safe_load(f)
+        with open(os.path.join(JOBS, "data.yaml")) as f:
+            objects = list(yaml.safe_load_all(f)) + [job]
+        containers = job["spec"]["trainSpec"]["template"]["spec"]["containers"]
+        job["spec"]["trainSpec"]["template"]["spec"]["containers"] = [None]
+        self.write("jobs.json", json.dumps({"objects": objects}))
+        out, _ = self.run_perigee("simulate", "--random", "1", self.path("jobs.json"), code=1)
+        self.assertIn("jobs 1 stuck", out)
+        self.assertIn("endless in Train Ready since ", out)
+        self.assertIn(": tried 100 times: /spec/trainSpec/template/spec/containers/0: must be a container", out)
+        job["spec"]["trainSpec"]["template"]["spec"]["containers"] = containers
+        self.write("jobs.json", json.dumps({"objects": objects}))
+        self.write("circle/il_stage.lua", """\
+local M = { api = "il_stage/v1" }
+function M.transit(input)
+  return { stage = "Train", type = input.condition.type == "A" and "B" or "A" }
+end
+return M
+""")
+        out, _ = self.run_perigee("simulate", "--random", "1", "--policies", self.path("circle"), self.path("jobs.json"), "-o", "json", code=1)
+        _, err = self.run_perigee("simulate", "--policies", self.path("circle"), self.path("jobs.json"), code=2)
+        self.assertIn("jobs.json:1:1: /objects: factory/helmet goes on for ever: 500 syncs at one moment", err)
+        case = json.loads(out)["cases"][0]
+        self.assertEqual((case["problem"], case["reason"]), ("endless", "500 conditions without the end of a round"))
+
     def test_what_is_wrong_in_a_scenario_is_told_with_its_place(self):
         job = {"apiVersion": "sedna.io/v1alpha1", "kind": "IncrementalLearningJob", "metadata": {"name": "helmet"}}
         for scenario, place in (({"steps": {}}, "/steps: must be a list, not object"),
