@@ -9,6 +9,7 @@
 #include "controller/planner.h"
 #include "controller/summary.h"
 #include "kube/snapshot.h"
+#include "learning/names.h"
 #include "object/meta.h"
 #include "record/record.h"
 #include "yaml/dump.h"
@@ -219,10 +220,19 @@ static int plan_one(struct session *session, struct prg_table *table, size_t ind
     return PRG_OK;
 }
 
+// What the objects of the table belong to.
+static const char *owner_heading(const struct session *session)
+{
+    size_t jobs = 0;
+    for (size_t i = 0; i < session->key_count; i++)
+        jobs += strcmp(session->keys[i].kind, PRG_KIND_JOB) == 0;
+    return !jobs ? "SERVICE" : jobs == session->key_count ? "JOB" : "SERVICE/JOB";
+}
+
 static struct prg_table *start_table(const struct session *session)
 {
     static const char *const wide[] = {"NAMESPACE", "NAME", "RUNTIME", "IMAGE", "GPUS", "OBJECTS", "READY"};
-    static const char *const objects[] = {"NAMESPACE", "SERVICE", "KIND", "NAME", "STATE"};
+    const char *const objects[] = {"NAMESPACE", owner_heading(session), "KIND", "NAME", "STATE"};
     if (session->format > FORMAT_WIDE)
         return NULL;
     struct prg_table *table = prg_table_new(session->format == FORMAT_WIDE ? PRG_COUNT(wide) : PRG_COUNT(objects));

@@ -8,7 +8,7 @@ import unittest
 
 import yaml
 
-from support import ROOT, Case
+from support import CATALOG, ROOT, Case, service
 
 JOBS = os.path.join(ROOT, "examples", "learning", "jobs")
 POLICIES = os.path.join(ROOT, "examples", "learning", "policies")
@@ -164,6 +164,15 @@ class PlanJob(Case):
                     self.write("jobs.json", json.dumps({"objects": [odd, *data], "steps": steps}))
                     err, _ = self.run_perigee("simulate", self.path("jobs.json"))
                 self.assertIn(f"/spec/{part}/template/spec/{said}", err)
+
+    def test_the_table_says_what_its_objects_belong_to(self):
+        out, _ = self.run_perigee("plan", "-f", JOBS)
+        self.assertRegex(out, "^NAMESPACE +JOB +KIND +NAME +STATE\nfactory +helmet +Pod ")
+        self.write("iris.yaml", service())
+        out, _ = self.run_perigee("plan", "-f", CATALOG, "-R", "-f", self.path("iris.yaml"))
+        self.assertRegex(out, "^NAMESPACE +SERVICE +KIND ")
+        out, _ = self.run_perigee("plan", "-f", CATALOG, "-R", "-f", JOBS, "-f", self.path("iris.yaml"))
+        self.assertRegex(out, "^NAMESPACE +SERVICE/JOB +KIND ")
 
     def test_the_explanation_says_what_happens_next(self):
         out, _ = self.run_perigee("plan", "-f", JOBS, "-n", "factory", "il/helmet", "--explain")
