@@ -26,7 +26,8 @@
     X(model_secret, "wrong Secret", "the deploy model and the first evaluation model are downloaded for evaluation with the job's Secret", "with their own, where they name one") \
     X(data_secret, "wrong Secret", "evaluation data in the job's output folder is downloaded with the Dataset's Secret", "with the job's, where it names one") \
     X(mount_twice, "refused object", "two mounts in one folder, or a folder that the template mounts already, are mounted twice on one path", "once") \
-    X(name_twice, "refused object", "a volume or init container gets a name that the template uses", "a number is put behind the name")
+    X(name_twice, "refused object", "a volume or init container gets a name that the template uses", "a number is put behind the name") \
+    X(volume_dash, "refused object", "the volume of a folder like /-data gets a name that begins with a dash", "a z takes its place, as at the end of a name")
 
 // The same of the link to edge nodes, which lies below the recorded plans.
 #define PRG_EDGE_DEVIATIONS(X) \

@@ -192,6 +192,8 @@ static const char *volume_name(struct prg_arena *arena, const char *folder)
         length = VOLUME_NAME_LENGTH;
     if (length && name[length - 1] == '-')
         name[length - 1] = 'z';
+    if (length && name[0] == '-')
+        name[0] = 'z'; // an API server would refuse it
     name[length] = '\0';
     return length ? name : "sedna-default-volume-name";
 }

@@ -95,6 +95,15 @@ static void a_mount_of_the_template_stays_as_it_is(void **state)
     assert_string_equal(prg_json_get_text(prg_json_item(prg_json_at(pod, "spec", "volumes"), 1), "name"), "dz-2");
 }
 
+static void the_volume_of_a_folder_with_a_dash_in_front_has_a_name_that_is_one(void **state)
+{
+    struct learning_fixture *f = *state;
+    set_state(f, "Train", "Ready",
+              "{\"input\":{\"models\":[{\"url\":\"/-data/a\"}],\"dataURL\":\"/-data/b\",\"outputDir\":\"/-data/c\"}}");
+    assert_string_equal(prg_json_get_text(prg_json_item(prg_json_at(planned_pod(f), "spec", "volumes"), 0), "name"),
+                        "zdataz");
+}
+
 static void two_folders_of_one_volume_name_are_told(void **state)
 {
     struct learning_fixture *f = *state;
@@ -216,6 +225,7 @@ int main(void)
         learning_test(paths_of_the_node_are_mounted_by_their_folder),
         learning_test(one_folder_is_mounted_once),
         learning_test(a_mount_of_the_template_stays_as_it_is),
+        learning_test(the_volume_of_a_folder_with_a_dash_in_front_has_a_name_that_is_one),
         learning_test(two_folders_of_one_volume_name_are_told),
         learning_test(each_secret_has_an_init_container_of_its_own),
         learning_test(evaluation_uses_the_secret_of_each_model),
