@@ -174,9 +174,9 @@ static void what_vanishes_as_often_as_it_is_made_is_made_again_ever_more_slowly(
     put_service(f, "iris", sklearn);
     changed(f, "serving.kserve.io", "InferenceService", "default", "iris");
     run(f);
-    for (uint64_t end_ms = f->now_ms + 10000; f->now_ms < end_ms; f->now_ms += 10) {
+    for (uint64_t end_ms = f->is.now_ms + 10000; f->is.now_ms < end_ms; f->is.now_ms += 10) {
         if (get(f, key.group, key.kind, key.name)) {
-            assert_ok(f->store->ops->remove(f->store, &key, NULL, &result, &err), &err);
+            assert_ok(f->is.store->ops->remove(f->is.store, &key, NULL, &result, &err), &err);
             changed(f, key.group, key.kind, key.ns, key.name);
         }
         run(f);
@@ -186,7 +186,7 @@ static void what_vanishes_as_often_as_it_is_made_is_made_again_ever_more_slowly(
     put_service(f, "other", sklearn);
     changed(f, "serving.kserve.io", "InferenceService", "default", "other");
     assert_int_equal(run(f), 1); // which concerns nobody else
-    f->now_ms += 30000;
+    f->is.now_ms += 30000;
     run(f);
     assert_non_null(get(f, key.group, key.kind, key.name));
 }
