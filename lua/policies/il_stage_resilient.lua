@@ -42,6 +42,19 @@ local LEAST_KEPT = 20
 
 local json, times = perigee.json, perigee.times
 
+-- ---- options ----
+
+--- A deadline that is none would leave a job where it is for ever, or end it at once.
+local function check_options()
+  for name, value in pairs(options) do
+    local least = name == "tries" and 1 or 0
+    if math.type(value) ~= "integer" or value < least then
+      local wrong = "option '%s' of il_stage is %s: write a whole number, at least %d"
+      error(wrong:format(name, tostring(value), least), 0)
+    end
+  end
+end
+
 -- ---- looking back ----
 
 --- Index of the last entry that fits, not before `from`; nil without one.
@@ -318,6 +331,7 @@ local CAN_PAUSE = { Waiting = true, Ready = true, Completed = true, Failed = tru
 ---@param input perigee.StageInput
 ---@return perigee.StageDecision? decision nil: the job stays where it is
 function M.transit(input)
+  check_options()
   local condition = input.condition
   if CAN_PAUSE[condition.type] and annotation(input, PAUSE) == "true" then
     return go(condition.stage, "Paused", "by the annotation " .. PAUSE, { data = condition.data })
@@ -413,6 +427,7 @@ local AT_WORK = { Ready = true, Starting = true, Running = true, Succeeded = tru
 ---@return boolean accepted
 ---@return string? reason
 function M.report(input, report)
+  check_options()
   local now = effective(input)
   if report.stage ~= now.stage then
     return false, "the job is at " .. now.stage .. " " .. now.type

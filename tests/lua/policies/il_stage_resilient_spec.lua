@@ -219,6 +219,29 @@ describe("il_stage_resilient", function()
   end)
 end)
 
+describe("il_stage_resilient options", function()
+  local function said(options)
+    local made = policy_with(options)
+    local ok, why = pcall(made.transit, input({ { "Train", "Waiting", 0 } }))
+    return ok or tostring(why)
+  end
+
+  it("are whole numbers that can be meant", function()
+    assert.is_true(said({ tries = 1, backoff_seconds = 0, start_seconds = 0 }))
+    assert.matches("option 'tries' of il_stage is %-1: .* at least 1", said({ tries = -1 }))
+    assert.matches("option 'tries' of il_stage is 0:", said({ tries = 0 }))
+    assert.matches("option 'tries' of il_stage is 0%.5:", said({ tries = 0.5 }))
+    assert.matches("'start_seconds' .* is %-3: .* at least 0", said({ start_seconds = -3 }))
+    assert.matches("option 'keep' of il_stage is ten:", said({ keep = "ten" }))
+  end)
+
+  it("are looked at for reports, too", function()
+    local made = policy_with({ duplicate_seconds = -1 })
+    local report = { stage = "Train", type = "Ready", data = ready(1) }
+    assert.is_false(pcall(made.report, input({ { "Train", "Waiting", 0 } }), report))
+  end)
+end)
+
 describe("il_stage_resilient reports", function()
   local function verdict(history, stage, kind, data, fields)
     return { policy.report(input(history, fields), { stage = stage, type = kind, data = data }) }
