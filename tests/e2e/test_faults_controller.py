@@ -258,6 +258,7 @@ class Lease(FaultCase):
         self.api.delete(LEASE)
         self.change()
         self.final(deadline=90)
+        self.eventually(lambda: self.api.read(LEASE), 30, "the lease to be made again")
 
     def test_28_a_lease_with_another_holder_is_respected_until_it_runs_out(self):
         self.api.patch(LEASE, {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 15}})
