@@ -313,10 +313,8 @@ bool prg_edge_is_node_pattern(const char *text)
     size_t length = strlen(text);
     if (length >= sizeof(name))
         return false;
-    if (length && text[length - 1] == '*')
-        memcpy(name, text, length - 1);
-    else
-        memcpy(name, text, length);
+    size_t kept = length && text[length - 1] == '*' ? length - 1 : length;
+    memcpy(name, text, kept);
     return length && prg_handshake_is_node_name(name);
 }
 
