@@ -44,10 +44,12 @@ local json, times = perigee.json, perigee.times
 
 -- ---- options ----
 
---- A deadline that is none would leave a job where it is for ever, or end it at once.
+--- What 0 would end at once is at least 1; of the other times it means "as long as it takes".
+local LEAST = { tries = 1, start_seconds = 1, keep = 1 }
+
 local function check_options()
   for name, value in pairs(options) do
-    local least = name == "tries" and 1 or 0
+    local least = LEAST[name] or 0
     if math.type(value) ~= "integer" or value < least then
       local wrong = "option '%s' of il_stage is %s: write a whole number, at least %d"
       error(wrong:format(name, tostring(value), least), 0)

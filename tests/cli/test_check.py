@@ -53,6 +53,14 @@ class Check(Case):
         self.assertEqual(out.splitlines(), [f"{self.path('set', 'imgae.lua')}: {what}",
                                             f"{self.path('set')}: 4 files checked, 0 errors, 1 warning"])
 
+    def test_an_option_that_cannot_be_meant(self):
+        self.write("set/policies.yaml", "use: {il_stage: il_stage_resilient}\noptions:\n  il_stage: {tries: -1}\n")
+        out, _ = self.run_perigee("check", self.path("set"), code=1)
+        self.assertIn("option 'tries' of il_stage is -1: write a whole number, at least 1 [policy-error]", out)
+        self.write("set/policies.yaml", "use: {il_stage: il_stage_resilient}\noptions:\n  il_stage: {tries: three}\n")
+        out, _ = self.run_perigee("check", self.path("set"), code=1)
+        self.assertIn("policies.yaml:3:21: error: option 'tries' of il_stage is a number, not string", out)
+
     def test_what_holds_for_every_file_is_told_once(self):
         self.write("set/policies.yaml", "limits: {memoryBytes: 1}\n")
         self.write("set/image.lua", 'return { api = "image/v1" }\n')

@@ -227,11 +227,12 @@ describe("il_stage_resilient options", function()
   end
 
   it("are whole numbers that can be meant", function()
-    assert.is_true(said({ tries = 1, backoff_seconds = 0, start_seconds = 0 }))
+    assert.is_true(said({ tries = 1, backoff_seconds = 0, start_seconds = 1, report_seconds = 0 }))
     assert.matches("option 'tries' of il_stage is %-1: .* at least 1", said({ tries = -1 }))
     assert.matches("option 'tries' of il_stage is 0:", said({ tries = 0 }))
     assert.matches("option 'tries' of il_stage is 0%.5:", said({ tries = 0.5 }))
-    assert.matches("'start_seconds' .* is %-3: .* at least 0", said({ start_seconds = -3 }))
+    assert.matches("'start_seconds' .* is %-3: .* at least 1", said({ start_seconds = -3 }))
+    assert.matches("'report_seconds' .* is %-3: .* at least 0", said({ report_seconds = -3 }))
     assert.matches("option 'keep' of il_stage is ten:", said({ keep = "ten" }))
   end)
 
