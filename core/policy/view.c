@@ -307,22 +307,25 @@ static const cJSON *list_item(lua_State *L, struct view *view, lua_Integer index
         view->at = view->node->child;
         view->at_index = 1;
     }
+    size_t walked = 0;
     while (view->at_index > (size_t)index) {
         view->at = view->at->prev;
-        if ((--view->at_index & 511) == 0)
+        view->at_index--;
+        if ((++walked & 511) == 0)
             prg_vm_charge(L, 64);
     }
     const cJSON *item = view->at;
-    size_t at = view->at_index, first = at;
+    size_t at = view->at_index;
     while (item && at < (size_t)index) {
         view->at = item;
         view->at_index = at;
         item = item->next;
-        if (((++at - first) & 511) == 0)
+        at++;
+        if ((++walked & 511) == 0)
             prg_vm_charge(L, 64);
     }
-    if (at - first >= 8)
-        prg_vm_charge(L, ((at - first) & 511) / 8);
+    if (walked >= 8)
+        prg_vm_charge(L, (walked & 511) / 8);
     if (item) {
         view->at = item;
         view->at_index = at;

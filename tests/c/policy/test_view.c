@@ -43,19 +43,29 @@ static void strings_keep_nul_and_length(void **state)
                   "{\"s\": \"a\\u0000b\", \"u\": \"\\u00e4\"}", "[3, 0, \"a\\u0000b\", 2]");
 }
 
-// Each of these goes through the list from its beginning.
-static void looking_from_the_end_of_a_list_is_charged(void **state)
+// A loop over a list of 1001 zeros that needs more steps than there are.
+static void assert_looks_are_charged(void **state, const char *loop)
 {
     struct prg_policy_limits limits = {.max_steps = 150000};
     struct prg_strbuf list = PRG_STRBUF_INIT;
     prg_strbuf_puts(&list, "[0");
-    for (int i = 0; i < 500; i++)
+    for (int i = 0; i < 1000; i++)
         prg_strbuf_puts(&list, ",0");
     prg_strbuf_putc(&list, ']');
-    const char *text =
-        script_error(*state, "for i = 1, 5000 do local a, b = input[500], input[1] end", list.text, &limits);
-    assert_text_has(text, "(limit steps)");
+    assert_text_has(script_error(*state, loop, list.text, &limits), "(limit steps)");
     prg_strbuf_release(&list);
+}
+
+static void looking_from_the_end_of_a_list_is_charged(void **state)
+{
+    // Each of these goes through half the list from its beginning.
+    assert_looks_are_charged(state, "for i = 1, 5000 do local a, b = input[500], input[1] end");
+}
+
+static void looking_back_in_a_list_is_charged(void **state)
+{
+    // Each of these goes back from the end.
+    assert_looks_are_charged(state, "local n = #input for i = 1, 5000 do local a, b = input[n], input[520] end");
 }
 
 static void lists_behave_like_lua_lists(void **state)
@@ -276,6 +286,7 @@ int main(void)
         cmocka_unit_test(other_numbers_keep_their_value),
         cmocka_unit_test(strings_keep_nul_and_length),
         cmocka_unit_test(looking_from_the_end_of_a_list_is_charged),
+        cmocka_unit_test(looking_back_in_a_list_is_charged),
         cmocka_unit_test(lists_behave_like_lua_lists),
         cmocka_unit_test(objects_are_walked_by_key),
         cmocka_unit_test(views_compare_by_value_and_print_as_json),
