@@ -305,7 +305,7 @@ static int check_pairs(struct asking *a, struct prg_arena *arena, const struct p
         some[i] = selection.ordered[i * selection.count / n];
     bool *before = prg_arena_array(arena, bool, n *n + 1);
     rc = prg_policy_set_before(a->set, request, some, n, before, &source, err);
-    for (int reversed = 0; rc == PRG_OK && is_asked_again && reversed < 2; reversed++)
+    for (int reversed = 0; rc == PRG_OK && is_pure && is_asked_again && reversed < 2; reversed++)
         rc = check_before_again(a, arena, request, some, n, before, reversed, subject, &is_pure, err);
     if (rc != PRG_OK || !is_pure)
         return rc;
