@@ -3,35 +3,8 @@
 #include "support/support.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/late.h"
-
-// Runs `call` in a process of its own: its exit code, and what it said in `said`.
-static int told_by(void (*call)(void), char *said, size_t size)
-{
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        call();
-        _exit(0);
-    }
-    close(ends[1]);
-    size_t len = 0;
-    ssize_t got;
-    while (len + 1 < size && (got = read(ends[0], said + len, size - 1 - len)) > 0)
-        len += (size_t)got;
-    said[len] = '\0';
-    close(ends[0]);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
 
 static void ask_for_no_library(void)
 {
@@ -47,7 +20,7 @@ static void a_library_that_is_not_there_is_named_with_its_package(void **state)
 {
     (void)state;
     char said[512];
-    assert_int_equal(told_by(ask_for_no_library, said, sizeof(said)), 2);
+    assert_int_equal(exit_of(ask_for_no_library, said, sizeof(said)), 2);
     assert_non_null(strstr(said, "libnowhere.so.7"));
     assert_non_null(strstr(said, "libnowhere7"));
 }
@@ -56,7 +29,7 @@ static void a_function_that_is_not_there_is_named_with_its_library(void **state)
 {
     (void)state;
     char said[512];
-    assert_int_equal(told_by(ask_for_no_function, said, sizeof(said)), 2);
+    assert_int_equal(exit_of(ask_for_no_function, said, sizeof(said)), 2);
     assert_non_null(strstr(said, "libm.so.6"));
     assert_non_null(strstr(said, "no_such_function"));
 }

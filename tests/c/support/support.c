@@ -79,7 +79,8 @@ cJSON *read_test_json(struct prg_arena *arena, const char *path)
     return ret;
 }
 
-int death_of(void (*fn)(void), char *said, size_t size)
+// Its status as waitpid tells it.
+static int run_in_child(void (*fn)(void), char *said, size_t size)
 {
     int ends[2], status;
     assert_int_equal(pipe(ends), 0);
@@ -99,5 +100,19 @@ int death_of(void (*fn)(void), char *said, size_t size)
     said[used] = '\0';
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return status;
+}
+
+int exit_of(void (*fn)(void), char *said, size_t size)
+{
+    int status = run_in_child(fn, said, size);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+int death_of(void (*fn)(void), char *said, size_t size)
+{
+    int status = run_in_child(fn, said, size);
+    assert_true(WIFSIGNALED(status));
+    return WTERMSIG(status);
 }

@@ -26,5 +26,7 @@ void assert_error_has_at(const struct prg_error *err, const char *part, const ch
 // Reads a file below tests/ ("cases/tables/quantity_parse.json"); tests run in tests/.
 char *read_test_file(struct prg_arena *arena, const char *path, size_t *ret_length);
 cJSON *read_test_json(struct prg_arena *arena, const char *path);
-// Runs fn in a child; returns the signal that it died of, or 0, and what it said on standard error.
+// Runs fn in a child; returns its exit code and what it said on standard error.
+int exit_of(void (*fn)(void), char *said, size_t size);
+// The same of one that has to die of a signal, which it returns.
 int death_of(void (*fn)(void), char *said, size_t size);
