@@ -262,7 +262,7 @@ func benchLive(server, token string) {
 	}
 	cpu = measure.CPU() - cpu
 	measure.Samples("reconcile.kserve.live.noop", samples)
-	measure.Print("reconcile.kserve.live.noop.cpu", float64(cpu.Microseconds())/rounds, "us/op")
+	measure.Print("reconcile.kserve.live.noop.cpu", float64(cpu.Nanoseconds())/rounds, "ns/op")
 	measure.Print("reconcile.kserve.live.noop.reads", float64(counts[reads].Load())/rounds, "requests/op")
 	measure.Print("reconcile.kserve.live.noop.writes", float64(counts[writes].Load())/rounds, "requests/op")
 	measure.Print("reconcile.kserve.live.noop.sent", float64(counts[sentBytes].Load())/rounds, "B/op")
