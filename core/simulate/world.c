@@ -344,6 +344,7 @@ static void kill_something(struct sim_world *w)
                 node = edge->node;
         sim_say(w, "%s starts anew and forgets its jobs", node);
         sim_edge_forget(w, node);
+        w->has_lost = true;
     }
     sim_schedule(w, (60 + (int64_t)sim_random(w, 1200)) * SECOND, SIM_ACT_FAULT);
 }

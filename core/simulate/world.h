@@ -70,7 +70,7 @@ struct sim_world {
     struct sim_worker *workers;
     struct sim_watch *watches;
     int64_t resync_ms;
-    bool has_lost; // a message since the last resync: the next one may say it again
+    bool has_lost; // a message, or what a node knew, since the last resync: the next one may say it again
     cJSON *timeline;
 };
 
