@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 PRG_NORETURN static void out_of_memory(size_t size)
 {
@@ -121,17 +122,24 @@ unsigned prg_text_distance(const char *a, const char *b, unsigned max)
     return distance;
 }
 
+bool prg_nearest_offer(struct prg_nearest *nearest, const char *name)
+{
+    size_t length = strlen(nearest->text);
+    unsigned most = length <= 3 ? 1 : length <= 6 ? 2 : 3;
+    if (nearest->name)
+        most = min_of(most, nearest->distance - 1);
+    unsigned distance = strcasecmp(nearest->text, name) == 0 ? 1 : prg_text_distance(nearest->text, name, most);
+    if (distance > most || strcmp(nearest->text, name) == 0)
+        return false;
+    nearest->name = name;
+    nearest->distance = distance;
+    return true;
+}
+
 const char *prg_text_nearest(const char *text, const char *const *names, size_t count)
 {
-    const char *best = NULL;
-    size_t length = strlen(text);
-    unsigned most = length < 4 ? 1 : length < 9 ? 2 : 3, best_distance = most + 1;
-    for (size_t i = 0; i < count; i++) {
-        unsigned distance = prg_text_distance(text, names[i], most);
-        if (distance < best_distance) {
-            best = names[i];
-            best_distance = distance;
-        }
-    }
-    return best;
+    struct prg_nearest nearest = {.text = text};
+    for (size_t i = 0; i < count; i++)
+        prg_nearest_offer(&nearest, names[i]);
+    return nearest.name;
 }

@@ -46,7 +46,17 @@ static inline const char *prg_plural(int64_t count, const char *one, const char 
     return count == 1 ? one : other;
 }
 
-// Optimal-string-alignment distance, capped: returns max + 1 when it is larger than max. For "did you mean".
+// Optimal-string-alignment distance, capped: returns max + 1 when it is larger than max.
 unsigned prg_text_distance(const char *a, const char *b, unsigned max);
-// The name among `count` that is meant by `text`, or NULL when none is near.
+
+// For "did you mean": of the names that are offered the one that `text` was meant to be, borrowed; NULL: none is near.
+// About one slip in three letters may be made; wrong capitals are one slip, however many there are.
+struct prg_nearest { // {.text}; the rest is filled in by offers
+    const char *text;
+    const char *name;
+    unsigned distance; // of name
+};
+// Whether it is the nearest so far; the first of several as near. The same text is never what was meant.
+bool prg_nearest_offer(struct prg_nearest *nearest, const char *name);
+// The same of a list.
 const char *prg_text_nearest(const char *text, const char *const *names, size_t count);

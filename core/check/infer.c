@@ -104,15 +104,6 @@ static bool is_stock_name(const char *name)
     return false;
 }
 
-static void consider(const char *name, const char *candidate, unsigned *least, const char **best)
-{
-    unsigned distance = prg_text_distance(name, candidate, *least - 1);
-    if (distance < *least && strcmp(name, candidate) != 0) {
-        *least = distance;
-        *best = candidate;
-    }
-}
-
 // Each name of a local once.
 static void list_names(struct infer *in)
 {
@@ -128,19 +119,17 @@ static void list_names(struct infer *in)
 
 static const char *nearest_name(struct infer *in, const char *name)
 {
-    size_t length = strlen(name);
-    unsigned least = length <= 3 ? 2 : length <= 6 ? 3 : 4;
-    const char *best = NULL;
+    struct prg_nearest nearest = {.text = name};
     const struct prg_map_entry *entry;
     if (!in->reporting)
         return NULL;
     if (!in->names.count)
         list_names(in);
     for (size_t i = 0; i < in->names.count; i++)
-        consider(name, in->names.items[i], &least, &best);
+        prg_nearest_offer(&nearest, in->names.items[i]);
     for (size_t i = 0; (entry = prg_map_next(&in->types->globals, &i));)
-        consider(name, entry->key, &least, &best);
-    return best;
+        prg_nearest_offer(&nearest, entry->key);
+    return nearest.name;
 }
 
 static const struct prg_type *global(struct infer *in, const struct prg_lua_node *node)

@@ -167,26 +167,17 @@ const struct prg_type *prg_types_field(struct prg_types *types, const struct prg
 
 const char *prg_types_nearest(const struct prg_types *types, const struct prg_type *type, const char *name)
 {
-    const struct prg_schema_field *member;
-    const char *best = NULL;
-    size_t length = strlen(name);
-    unsigned most = length <= 3 ? 1 : length <= 6 ? 2 : 3, least = most + 1;
+    struct prg_nearest nearest = {.text = name};
     if (type->kind == PRG_TYPE_STRUCT) {
-        member = prg_schema_nearest(type->schema, name);
+        const struct prg_schema_field *member = prg_schema_nearest(type->schema, name);
         return member ? member->name : NULL;
     }
     if (type->kind == PRG_TYPE_STRING)
         type = prg_types_resolve(types, prg_map_get(&types->globals, "string"));
-    for (; type && type->kind == PRG_TYPE_CLASS; type = type->parent ? prg_types_class(types, type->parent) : NULL) {
-        for (const struct prg_type_field *field = type->fields; field; field = field->next) {
-            unsigned distance = prg_text_distance(name, field->name, most);
-            if (distance < least) {
-                least = distance;
-                best = field->name;
-            }
-        }
-    }
-    return best;
+    for (; type && type->kind == PRG_TYPE_CLASS; type = type->parent ? prg_types_class(types, type->parent) : NULL)
+        for (const struct prg_type_field *field = type->fields; field; field = field->next)
+            prg_nearest_offer(&nearest, field->name);
+    return nearest.name;
 }
 
 const struct prg_type *prg_types_element(const struct prg_types *types, const struct prg_type *type)

@@ -34,17 +34,11 @@ static const struct prg_command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    const char *nearest = NULL;
-    unsigned best = 4;
-    for (const struct prg_command *const *command = prg_commands; *command; command++) {
-        unsigned distance = prg_text_distance(name, (*command)->name, best - 1);
-        if (distance < best) {
-            best = distance;
-            nearest = (*command)->name;
-        }
-    }
-    fprintf(stderr, "error: unknown command '%s'%s%s%s; see perigee --help\n", name, nearest ? "; did you mean '" : "",
-            nearest ? nearest : "", nearest ? "'?" : "");
+    struct prg_nearest nearest = {.text = name};
+    for (const struct prg_command *const *command = prg_commands; *command; command++)
+        prg_nearest_offer(&nearest, (*command)->name);
+    fprintf(stderr, "error: unknown command '%s'%s%s%s; see perigee --help\n", name,
+            nearest.name ? "; did you mean '" : "", nearest.name ? nearest.name : "", nearest.name ? "'?" : "");
     return PRG_EXIT_TROUBLE;
 }
 

@@ -3,6 +3,7 @@
 // tried out by planning with it, so that nobody is sent after something that does not help.
 #include "explain/hints.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "explain/doc.h"
@@ -220,42 +221,43 @@ static void hint_candidates(struct hinting *h)
 
 // ---- names that are nearly right ----
 
-// A name that people may have meant: few letters apart, or one within the other ("sklearnserver").
-static bool is_meant(const char *asked, const char *known, unsigned *best)
+// A name that people may have meant: few slips apart, else one within the other ("sklearnserver").
+static bool is_meant(struct prg_nearest *nearest, const char *known)
 {
-    unsigned distance = prg_text_distance(asked, known, 3);
-    if (distance > 3 && strlen(asked) >= 4 && (strstr(known, asked) || strstr(asked, known)))
-        distance = 3;
-    if (distance > 3 || distance >= *best || strcmp(asked, known) == 0)
+    const char *asked = nearest->text;
+    if (prg_nearest_offer(nearest, known))
+        return true;
+    if (nearest->name || strlen(asked) < 4 || strcmp(asked, known) == 0 ||
+        !(strstr(known, asked) || strstr(asked, known)))
         return false;
-    *best = distance;
+    nearest->name = known;
+    nearest->distance = UINT_MAX; // any that is few slips apart is nearer
     return true;
 }
 
 static void hint_format(struct hinting *h)
 {
     const struct prg_runtime_record *record = h->plan->runtimes;
-    const char *asked = record->request.format_name, *meant = NULL;
-    unsigned best = 4;
+    struct prg_nearest nearest = {.text = record->request.format_name};
     for (size_t i = 0; i < record->count; i++) {
         const cJSON *entry;
         prg_json_each (entry, prg_json_at(record->candidates[i].object, "spec", "supportedModelFormats")) {
             const char *name = prg_json_get_text(entry, "name");
-            if (name && is_meant(asked, name, &best))
-                meant = name;
+            if (name)
+                (void)is_meant(&nearest, name);
         }
     }
-    if (meant)
+    if (nearest.name)
         add_hint(h,
                  prg_arena_printf(h->arena,
-                                  "no runtime offers the format '%s'; did you mean '%s' (%s.modelFormat.name)?", asked,
-                                  meant, h->where),
-                 with_format(h, "name", meant), "");
+                                  "no runtime offers the format '%s'; did you mean '%s' (%s.modelFormat.name)?",
+                                  nearest.text, nearest.name, h->where),
+                 with_format(h, "name", nearest.name), "");
 }
 
 struct near_names {
-    const char *asked, *meant, *meant_kind, *elsewhere;
-    unsigned best;
+    struct prg_nearest nearest;
+    const char *meant_kind, *elsewhere;
     const char *ns;
     const char *kind;
 };
@@ -265,20 +267,18 @@ static void look_at_name(const cJSON *object, void *ctx)
     struct near_names *names = ctx;
     const char *name = prg_meta_name(object), *ns = prg_meta_namespace(object);
     if (*ns && strcmp(ns, names->ns) != 0) {
-        if (strcmp(name, names->asked) == 0)
+        if (strcmp(name, names->nearest.text) == 0)
             names->elsewhere = ns;
         return;
     }
-    if (is_meant(names->asked, name, &names->best)) {
-        names->meant = name;
+    if (is_meant(&names->nearest, name))
         names->meant_kind = names->kind;
-    }
 }
 
 // The service names a runtime that is not there.
 static void hint_missing(struct hinting *h, const char *asked)
 {
-    struct near_names names = {.asked = asked, .ns = h->in->subject.ns, .best = 4, .kind = "ClusterServingRuntime"};
+    struct near_names names = {.nearest = {.text = asked}, .ns = h->in->subject.ns, .kind = "ClusterServingRuntime"};
     h->in->store->list(h->in->store, group, "ClusterServingRuntime", NULL, look_at_name, &names);
     names.kind = "ServingRuntime";
     h->in->store->list(h->in->store, group, "ServingRuntime", NULL, look_at_name, &names);
@@ -289,11 +289,11 @@ static void hint_missing(struct hinting *h, const char *asked)
                                   "namespace and ClusterServingRuntimes only",
                                   asked, names.elsewhere),
                  NULL, NULL);
-    if (names.meant)
-        add_hint(
-            h,
-            prg_arena_printf(h->arena, "did you mean %s '%s' (%s.runtime)?", names.meant_kind, names.meant, h->where),
-            with_text(h, "runtime", names.meant), names.meant);
+    if (names.nearest.name)
+        add_hint(h,
+                 prg_arena_printf(h->arena, "did you mean %s '%s' (%s.runtime)?", names.meant_kind, names.nearest.name,
+                                  h->where),
+                 with_text(h, "runtime", names.nearest.name), names.nearest.name);
 }
 
 // ---- all of it ----

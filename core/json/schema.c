@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "json/podschema.h"
 #include "json/pointer.h"
@@ -123,30 +122,15 @@ size_t prg_schema_printed_count(const struct prg_schema *schema)
     return count;
 }
 
-// How far a typing mistake may lie from the name that was meant: about one slip in three letters.
-static unsigned slips_allowed(const char *name)
-{
-    size_t length = strlen(name);
-    return length <= 3 ? 1 : length <= 6 ? 2 : 3;
-}
-
 const struct prg_schema_field *prg_schema_nearest(const struct prg_schema *schema, const char *name)
 {
-    const struct prg_schema_field *nearest = NULL;
-    unsigned least = slips_allowed(name) + 1;
-    for (; schema; schema = schema->inlined) {
-        for (size_t i = 0; i < schema->count; i++) {
-            const struct prg_schema_field *field = &schema->fields[i];
-            // Wrong capitals are the commonest slip ("storageURI"), and however many there are they count as one.
-            unsigned distance =
-                strcasecmp(name, field->name) == 0 ? 1 : prg_text_distance(name, field->name, slips_allowed(name));
-            if (distance < least) {
-                least = distance;
-                nearest = field;
-            }
-        }
-    }
-    return nearest;
+    const struct prg_schema_field *meant = NULL;
+    struct prg_nearest nearest = {.text = name};
+    for (; schema; schema = schema->inlined)
+        for (size_t i = 0; i < schema->count; i++)
+            if (prg_nearest_offer(&nearest, schema->fields[i].name))
+                meant = &schema->fields[i];
+    return meant;
 }
 
 const struct prg_schema *prg_schema_of_kind(const char *api_group, const char *kind)

@@ -220,6 +220,7 @@ static int struct_field(struct execution *x, size_t offset, const struct value *
     bool is_meta = from->type == VALUE_META;
     const struct field *fields = is_meta ? meta_fields : owner_fields;
     size_t count = is_meta ? PRG_COUNT(meta_fields) : PRG_COUNT(owner_fields);
+    struct prg_nearest nearest = {.text = name};
     for (size_t i = 0; i < count; i++) {
         if (strcmp(fields[i].go_name, name) == 0) {
             *ret = field_value(x->run->arena, &fields[i], from->node);
@@ -227,8 +228,9 @@ static int struct_field(struct execution *x, size_t offset, const struct value *
         }
     }
     for (size_t i = 0; i < count; i++)
-        if (prg_text_distance(fields[i].go_name, name, 2) <= 2)
-            return template_fail(x->run, offset, "there is no field .%s; did you mean .%s?", name, fields[i].go_name);
+        prg_nearest_offer(&nearest, fields[i].go_name);
+    if (nearest.name)
+        return template_fail(x->run, offset, "there is no field .%s; did you mean .%s?", name, nearest.name);
     return template_fail(x->run, offset, "there is no field .%s%s", name,
                          is_meta ? " in the metadata of a service (.Name, .Namespace, .Labels.KEY, .Annotations.KEY …)"
                                  : " in an owner reference");

@@ -100,6 +100,34 @@ static void distance_within_the_band_is_the_whole_tables(void **state)
     }
 }
 
+static void the_nearest_name_is_what_was_meant(void **state)
+{
+    static const char *const names[] = {"plan", "why", "image", "images", "nodeSelector", "storageUri", "replicas"};
+    static const struct {
+        const char *typed, *meant;
+    } rows[] = {
+        {"plna", "plan"},
+        {"imge", "image"},
+        {"imagess", "images"},
+        {"IMAGES", "images"},
+        {"storageURI", "storageUri"},
+        {"NODESELECTOR", "nodeSelector"},
+        {"replcia", "replicas"},
+        {"image", "images"},
+        {"foo", NULL},
+        {"", NULL},
+        {"nodes", NULL},
+        {"whale", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < PRG_COUNT(rows); i++) {
+        const char *got = prg_text_nearest(rows[i].typed, names, PRG_COUNT(names));
+        if (!prg_text_equal(got, rows[i].meant))
+            fail_msg("'%s': got %s, want %s", rows[i].typed, got ? got : "none",
+                     rows[i].meant ? rows[i].meant : "none");
+    }
+}
+
 static void copies_have_a_terminator(void **state)
 {
     (void)state;
@@ -206,6 +234,7 @@ int main(void)
         cmocka_unit_test(comparisons_accept_null),
         cmocka_unit_test(distance_counts_edits_and_swaps),
         cmocka_unit_test(distance_within_the_band_is_the_whole_tables),
+        cmocka_unit_test(the_nearest_name_is_what_was_meant),
         cmocka_unit_test(copies_have_a_terminator),
         cmocka_unit_test(a_broken_invariant_says_where_and_aborts),
         cmocka_unit_test(texts_grow_and_keep_nul_bytes),
