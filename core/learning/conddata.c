@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "learning/status.h"
+
 const cJSON *prg_field(const cJSON *object, const char *name)
 {
     const cJSON *item, *found = NULL;
@@ -34,16 +36,28 @@ cJSON *prg_conddata_parse(struct prg_arena *arena, const char *text)
     return prg_json_is_object(data) ? data : NULL;
 }
 
+const cJSON *prg_conddata_latest(struct prg_arena *arena, const cJSON *job, const char *stage, const char *type,
+                                 const char *part)
+{
+    const cJSON *node = prg_job_condition_last(job), *found = NULL;
+    for (; node && !found; node = prg_job_condition_before(node)) {
+        struct prg_job_condition condition = prg_job_condition_of(node);
+        if (condition.data && strcmp(condition.stage, stage) == 0 && strcmp(condition.type, type) == 0)
+            found = prg_field(prg_conddata_parse(arena, condition.data), part);
+    }
+    return found;
+}
+
 cJSON *prg_conddata_model_urls(struct prg_arena *arena, const cJSON *part)
 {
     cJSON *urls = prg_json_array(arena);
-    const cJSON *model = prg_field(part, "model"), *item;
+    const cJSON *model = prg_field(part, "model"), *models = prg_field(part, "models"), *item;
     if (prg_json_is_object(model)) {
         const char *url = prg_field_text(model, "url");
         prg_json_append(urls, prg_json_string(arena, url ? url : ""));
         return urls;
     }
-    prg_json_each (item, prg_json_is_array(prg_field(part, "models")) ? prg_field(part, "models") : NULL) {
+    prg_json_each (item, prg_json_is_array(models) ? models : NULL) {
         const char *url = prg_field_text(item, "url");
         prg_json_append(urls, prg_json_string(arena, url ? url : ""));
     }

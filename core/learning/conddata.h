@@ -21,6 +21,9 @@ int prg_conddata_normalise(struct prg_arena *arena, const cJSON *content, cJSON 
 
 // The data text of a stored condition as a tree, NULL when there is none or it is not a JSON object.
 cJSON *prg_conddata_parse(struct prg_arena *arena, const char *text);
+// That part ("input", "output") of the data of a job's newest condition of this stage and type that has it, or NULL.
+const cJSON *prg_conddata_latest(struct prg_arena *arena, const cJSON *job, const char *stage, const char *type,
+                                 const char *part);
 
 // URLs of the models of an input or output: that of `model`, else those of `models`. An array of strings, maybe empty.
 cJSON *prg_conddata_model_urls(struct prg_arena *arena, const cJSON *part);

@@ -156,24 +156,11 @@ static void check_train_trigger(struct outlook *o)
 
 // ---- what a trigger of Deploy looks at ----
 
-static const cJSON *latest_data(struct outlook *o, const char *stage, const char *type, const char *part)
-{
-    for (const cJSON *node = prg_job_condition_last(o->job); node; node = prg_job_condition_before(node)) {
-        struct prg_job_condition condition = prg_job_condition_of(node);
-        if (strcmp(condition.stage, stage) != 0 || strcmp(condition.type, type) != 0 || !condition.data)
-            continue;
-        const cJSON *found = prg_field(prg_conddata_parse(o->arena, condition.data), part);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
 // The list of the metric in the newest evaluation's first model; NULL when nothing is known about it. A delta has as
 // many values as the metric it is the difference of.
 static const cJSON *metric_values(struct outlook *o, const char *name, bool *ret_is_unknown)
 {
-    const cJSON *output = latest_data(o, PRG_STAGE_EVAL, PRG_TYPE_COMPLETED, "output");
+    const cJSON *output = prg_conddata_latest(o->arena, o->job, PRG_STAGE_EVAL, PRG_TYPE_COMPLETED, "output");
     const cJSON *metrics = prg_field(prg_json_item(prg_field(output, "models"), 0), "metrics");
     const char *base = name;
     *ret_is_unknown = false;
@@ -293,7 +280,9 @@ static const char *format_of(const cJSON *model)
 // Evaluation needs a trained model of the served model's format; the Local Controller dies without one.
 static void check_formats(struct outlook *o, const cJSON *deploy)
 {
-    const cJSON *models = prg_field(latest_data(o, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output"), "models"), *model;
+    const cJSON *models = prg_field(
+                    prg_conddata_latest(o->arena, o->job, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output"), "models"),
+                *model;
     const char *wanted = format_of(deploy), *seen = NULL;
     prg_json_each (model, prg_json_is_array(models) ? models : NULL) {
         seen = prg_field_text(model, "format");

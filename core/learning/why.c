@@ -239,19 +239,6 @@ static void tell_next(struct asking *a, cJSON *list, const char *condition, cons
     prg_json_append(list, entry);
 }
 
-// That part of the data of the last condition of this stage and type that has it, or NULL.
-static const cJSON *last_data(struct asking *a, const char *stage, const char *type, const char *part)
-{
-    const cJSON *found = NULL;
-    for (const cJSON *node = prg_job_condition_first(a->in->job); node; node = prg_job_condition_next(node)) {
-        struct prg_job_condition c = prg_job_condition_of(node);
-        cJSON *tree = prg_conddata_parse(a->arena, c.data);
-        if (strcmp(c.stage, stage) == 0 && strcmp(c.type, type) == 0 && prg_json_get(tree, part))
-            found = prg_json_get(tree, part);
-    }
-    return found;
-}
-
 static cJSON *model(struct asking *a, const char *url)
 {
     cJSON *model = prg_json_object(a->arena);
@@ -265,8 +252,8 @@ static cJSON *imagined_report(struct asking *a, const char *type)
     cJSON *content = prg_json_object(a->arena), *part = prg_json_object(a->arena), *models = prg_json_array(a->arena);
     const char *stage = a->latest.stage, *folder = prg_json_get_text(prg_json_get(a->in->job, "spec"), "outputDir");
     bool is_ready = strcmp(type, PRG_TYPE_READY) == 0, is_train = strcmp(stage, PRG_STAGE_TRAIN) == 0;
-    const cJSON *asked = last_data(a, stage, PRG_TYPE_READY, "input"),
-                *made = last_data(a, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output"), *node;
+    const cJSON *asked = prg_conddata_latest(a->arena, a->in->job, stage, PRG_TYPE_READY, "input"),
+                *made = prg_conddata_latest(a->arena, a->in->job, PRG_STAGE_TRAIN, PRG_TYPE_COMPLETED, "output"), *node;
     const cJSON *known = is_ready ? (is_train ? NULL : made) : (is_train ? NULL : asked);
     const char *output = prg_json_get_text(asked, "outputDir");
     prg_json_each (node, prg_json_get(known, "models"))

@@ -88,6 +88,25 @@ static void model_urls_prefer_the_single_model(void **state)
     assert_json_text(&arena, prg_conddata_model_urls(&arena, NULL), "[]");
 }
 
+static void the_newest_condition_that_has_the_part_counts(void **state)
+{
+    prg_auto_arena arena;
+    (void)state;
+    prg_arena_init(&arena);
+    const cJSON *job = json_of(
+        &arena, "{'status': {'conditions': ["
+                "{'stage': 'Train', 'type': 'Completed', 'data': '{\\'output\\': 1}'}, "
+                "{'stage': 'Train', 'type': 'Completed', 'data': '{\\'Output\\': 2, \\'input\\': null}'}, "
+                "{'stage': 'Train', 'type': 'Completed', 'data': '{\\'input\\': 3}'}, "
+                "{'stage': 'Train', 'type': 'Completed', 'data': 'no JSON'}, {'stage': 'Train', 'type': 'Completed'}, "
+                "null, {'stage': 'Eval', 'type': 'Completed', 'data': '{\\'output\\': 4}'}]}}");
+    assert_json_text(&arena, prg_conddata_latest(&arena, job, "Train", "Completed", "output"), "2");
+    assert_json_text(&arena, prg_conddata_latest(&arena, job, "Train", "Completed", "input"), "3");
+    assert_json_text(&arena, prg_conddata_latest(&arena, job, "Eval", "Completed", "output"), "4");
+    assert_null(prg_conddata_latest(&arena, job, "Eval", "Completed", "input"));
+    assert_null(prg_conddata_latest(&arena, job, "Deploy", "Completed", "output"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +115,7 @@ int main(void)
         cmocka_unit_test(zeros_are_left_out_and_numbers_pass_through_floats),
         cmocka_unit_test(wrong_types_are_refused_by_pointer),
         cmocka_unit_test(model_urls_prefer_the_single_model),
+        cmocka_unit_test(the_newest_condition_that_has_the_part_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
