@@ -147,6 +147,8 @@ int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_n
 int prg_source_open(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                     struct prg_error *err) PRG_MUST_USE;
 bool prg_source_is_cluster(const struct prg_cli_options *options); // no other source is given
+// PRG_INVALID: a file or folder of manifests that holds none.
+int prg_source_fail_empty(const char *path, struct prg_error *err);
 // "dir:PATH" to PATH.
 int prg_source_folder(const char *store, const char **ret_path, struct prg_error *err) PRG_MUST_USE;
 // Where subjects are looked for: -n, the namespace of a cluster's context; NULL: in all.

@@ -37,7 +37,7 @@ struct session {
     struct side sides[PRG_SIDE_COUNT];
     struct prg_inputs inputs; // of the base
     struct prg_key *keys;
-    size_t key_count, thread_count;
+    size_t key_count, thread_count, with_count; // with: objects of --with
     struct prg_gate gate;
 };
 
@@ -114,6 +114,7 @@ static int load_settings(struct session *session, struct prg_error *err)
 static int add_manifest(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
 {
     struct session *session = ctx;
+    session->with_count++;
     if (prg_overlay_put(session->overlay, manifest->object, manifest->file, err) != PRG_OK)
         return prg_wrap(err, "--with: %s:%u", manifest->file, manifest->line);
     return PRG_OK;
@@ -148,8 +149,13 @@ static int open_overlay(struct session *session, struct prg_error *err)
         rc = hide(session, options->without.items[i], err);
     for (size_t i = 0; rc == PRG_OK && i < options->with.count; i++) {
         const char *path = options->with.items[i];
+        size_t before = session->with_count;
         rc = strcmp(path, "-") == 0 ? add_file(path, session, err)
                                     : prg_manifest_each_file(path, options->recursive, add_file, session, err);
+        if (rc == PRG_OK && session->with_count == before) {
+            prg_source_fail_empty(path, err);
+            rc = prg_wrap(err, "--with");
+        }
     }
     session->sides[PRG_SIDE_NEW].store = prg_overlay_reader(session->overlay);
     return rc;

@@ -158,6 +158,12 @@ static int name_file(const char *path, void *ctx, struct prg_error *err)
     return PRG_OK;
 }
 
+int prg_source_fail_empty(const char *path, struct prg_error *err)
+{
+    return prg_fail(err, PRG_INVALID,
+                    "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)", path);
+}
+
 static int open_files(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
                       struct prg_error *err)
 {
@@ -173,9 +179,7 @@ static int open_files(const struct prg_cli_options *options, struct prg_arena *a
     if (rc == PRG_OK)
         rc = prg_manifest_load_files(arena, &paths, options->ns, has_unknown, add_manifest, &reading, err);
     if (rc == PRG_OK && reading.object_count == 0)
-        rc = prg_fail(err, PRG_INVALID,
-                      "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)",
-                      (const char *)options->files.items[0]);
+        rc = prg_source_fail_empty(options->files.items[0], err);
     for (size_t i = 0; i < paths.count; i++)
         free(paths.items[i]);
     prg_vec_release(&paths);

@@ -396,9 +396,12 @@ class Diff(Case):
         broken = self.write("broken.yaml", "a: [\n")
         twice = self.write("twice.yaml", service("x") + "---\n" + service("x"))
         bad_set = self.policy("image", "function M.tag(", "bad")
+        no_files = self.path("no-files")
+        os.mkdir(no_files)
         for args, text in (((), "nothing to compare"), (("--policies", self.path("none")), "no such folder"),
                            (("--policies", bad_set), "image.lua:"), (("--with", broken), "broken.yaml:"),
                            (("--with", self.path("absent")), "absent"), (("--with", twice), "given twice"),
+                           *((("--with", path), f"--with: {path}: no objects in it") for path in (self.write("none.yaml", "---\n"), "-", no_files)),
                            (("--without", "pod/x"), "no such object in namespace default"), (("--without", "thing/x"), "unknown kind"), (("--without", "clusterservingruntime/none"), "no such object"),
                            (("--without", "nonsense"), "KIND/NAME"), (("--compat", "other"), "one of kserve|fixed"),
                            (("--compat", "kserve", "--max-restarts", "-1"), "0 or more"), (("--compat", "kserve", "--max-gpus", "x"), "whole number"),
