@@ -14,21 +14,26 @@ int prg_cli_error(const struct prg_error *err, enum prg_exit exit_code)
     return exit_code;
 }
 
+static int write_trouble; // errno of the latest write to stdout that failed here; stdout keeps only that one did
+
 void prg_cli_write(const struct prg_strbuf *text)
 {
-    errno = 0;
-    if ((fwrite(text->text, 1, text->length, stdout) < text->length || fflush(stdout) != 0) && errno == EPIPE)
+    if (fwrite(text->text, 1, text->length, stdout) == text->length && fflush(stdout) == 0)
+        return;
+    write_trouble = errno;
+    if (errno == EPIPE)
         clearerr(stdout); // nobody wants the rest; anything else shows in prg_cli_finish
 }
 
 bool prg_cli_finish(void)
 {
-    errno = 0;
     bool has_failed = ferror(stdout) != 0;
-    if (fflush(stdout) != 0)
+    if (fflush(stdout) != 0) {
+        write_trouble = errno;
         has_failed = errno != EPIPE;
+    }
     if (has_failed)
-        fprintf(stderr, "error: standard output: %s\n", errno ? strerror(errno) : "cannot be written");
+        fprintf(stderr, "error: standard output: %s\n", write_trouble ? strerror(write_trouble) : "cannot be written");
     return !has_failed;
 }
 
