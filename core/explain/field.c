@@ -274,9 +274,27 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static const char *members_of(struct prg_arena *arena, const cJSON *parent)
+// Sorts the names, of which there is at least one, and puts them in a row.
+static const char *names_text(struct prg_arena *arena, const char **names, size_t count)
 {
     prg_auto_strbuf text = PRG_STRBUF_INIT;
+    qsort(names, count, sizeof(*names), compare_texts);
+    for (size_t n = 0; n < count && n < MEMBERS_SHOWN; n++) {
+        prg_strbuf_puts(&text, n ? ", " : "");
+        prg_doc_put_line(&text, names[n]);
+    }
+    if (count > MEMBERS_SHOWN)
+        prg_strbuf_printf(&text, " and %zu more", count - MEMBERS_SHOWN);
+    return prg_arena_strndup(arena, text.text, text.length);
+}
+
+static const char *object_name(struct prg_arena *arena, const cJSON *object)
+{
+    return prg_arena_printf(arena, "%s/%s", prg_json_get_text(object, "kind"), prg_meta_name(object));
+}
+
+static const char *members_of(struct prg_arena *arena, const cJSON *parent)
+{
     size_t count = prg_json_count(parent), i = 0;
     const char **names = prg_arena_array(arena, const char *, count ? count : 1);
     const cJSON *child;
@@ -285,24 +303,27 @@ static const char *members_of(struct prg_arena *arena, const cJSON *parent)
         names[i] = name ? name : prg_arena_printf(arena, "%zu", i);
         i++;
     }
-    if (i > 1)
-        qsort(names, i, sizeof(*names), compare_texts);
-    for (size_t n = 0; n < i && n < MEMBERS_SHOWN; n++) {
-        prg_strbuf_puts(&text, n ? ", " : "");
-        prg_doc_put_line(&text, names[n]);
-    }
-    if (i > MEMBERS_SHOWN)
-        prg_strbuf_printf(&text, " and %zu more", i - MEMBERS_SHOWN);
-    if (!i)
-        prg_strbuf_puts(&text, "nothing below it");
-    return prg_arena_strndup(arena, text.text, text.length);
+    return i ? names_text(arena, names, i) : "nothing below it";
 }
 
-static int not_there(struct asking *a, const struct missing *missing, const char *path, struct prg_error *err)
+// What --object can name.
+static const char *objects_of(struct asking *a)
+{
+    size_t count = 0;
+    const char **names = prg_arena_array(a->arena, const char *, prg_json_count(a->plan->objects) + 1);
+    const cJSON *object;
+    prg_json_each (object, a->plan->objects)
+        names[count++] = object_name(a->arena, object);
+    names[count++] = object_name(a->arena, a->plan->resource);
+    return names_text(a->arena, names, count);
+}
+
+static int not_there(struct asking *a, const struct missing *missing, const char *wanted, const char *path,
+                     struct prg_error *err)
 {
     if (!missing->object)
-        return prg_fail(err, PRG_NOTFOUND, "%s: the plan of %s/%s has no such object", path, a->in->subject.ns,
-                        a->in->subject.name);
+        return prg_fail(err, PRG_NOTFOUND, "--object %s: the plan of %s/%s has no such object; there is %s", wanted,
+                        a->in->subject.ns, a->in->subject.name, objects_of(a));
     return prg_fail(err, PRG_NOTFOUND, "%s: %s %s has no '%s' in %s: there is %s", path,
                     prg_json_get_text(missing->object, "kind"), prg_meta_name(missing->object), missing->step,
                     *missing->path ? missing->path : "it", members_of(a->arena, missing->parent));
@@ -372,7 +393,7 @@ int prg_why_field(struct prg_arena *arena, const struct prg_why_input *in, struc
     if (!prg_json_count(a.found)) {
         gone = missing.step ? dropped(&a, missing.step) : NULL;
         if (!prg_json_count(gone))
-            return not_there(&a, &missing, path, err);
+            return not_there(&a, &missing, object, path, err);
     }
     prg_json_set_string(arena, document, "apiVersion", "perigee.dev/v1");
     prg_json_set_string(arena, document, "kind", "WhyField");

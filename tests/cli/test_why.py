@@ -439,7 +439,9 @@ class Why(Case):
                 self.assertEqual(out, "")
                 self.assertIn(text, err)
         _, err = self.run_perigee("why", "-f", CATALOG, "-R", "-f", self.path("s.yaml"), "isvc/iris", ".spec", "--object", "Pod", code=2)
-        self.assertIn("has no such object", err)
+        self.assertEqual(err, "error: --object Pod: the plan of default/iris has no such object; "
+                              "there is Deployment/iris-predictor, HorizontalPodAutoscaler/iris-predictor, "
+                              "InferenceService/iris, Service/iris-predictor\n")
 
     # ---- misuse ----
 
