@@ -220,8 +220,9 @@ int prg_recording_load(const char *path, struct prg_recording **ret, struct prg_
         prg_auto_strbuf note = PRG_STRBUF_INIT;
         prg_strbuf_printf(&note,
                           "%s: the recording was not ended (its writer was killed, or still writes); %zu whole "
-                          "decisions are in it",
-                          path, r->decisions.count);
+                          "%s in it",
+                          path, r->decisions.count,
+                          prg_plural((int64_t)r->decisions.count, "decision is", "decisions are"));
         r->note = prg_strbuf_steal(&note, NULL);
     }
     *ret = r;
