@@ -21,6 +21,7 @@ static const struct {
     {{"sedna.io", "Model"}, NULL, NULL},
     {{"apps", "Deployment"}, NULL, "deploy"},
     {{"", "Service"}, NULL, "svc"},
+    {{"serving.knative.dev", "Service"}, NULL, "ksvc"},
     {{"", "Pod"}, NULL, "po"},
     {{"", "ConfigMap"}, NULL, "cm"},
     {{"", "Secret"}, NULL, NULL},

@@ -28,6 +28,8 @@ static void every_usual_name_is_understood(void **state)
         {"ingresss", NULL, NULL},
         {"cm", "", "ConfigMap"},
         {"Service.serving.knative.dev", "serving.knative.dev", "Service"},
+        {"services.serving.knative.dev", "serving.knative.dev", "Service"},
+        {"ksvc", "serving.knative.dev", "Service"},
         {"deploy.example.com", "example.com", "deploy"},
         {"Rollout.argoproj.io", "argoproj.io", "Rollout"},
         {"isvcs", NULL, NULL},
