@@ -21,6 +21,7 @@
 #include "learning/names.h"
 #include "object/meta.h"
 #include "policy/portable.h"
+#include "policy/source.h"
 #include "store/store_mem.h"
 #include "yaml/dump.h"
 
@@ -800,6 +801,11 @@ static void run_lua(struct repl *repl, struct prg_strbuf *text)
         prg_strbuf_putc(text, '\n');
         prg_strbuf_puts(text, more);
         free(more);
+        if (repl->lines.trouble || text->length > PRG_SOURCE_BYTES) {
+            rc = prg_fail(&err, PRG_LIMIT, "%s",
+                          repl->lines.trouble ? repl->lines.trouble : "the statement is longer than 256 KiB");
+            break;
+        }
         rc = prg_console_run(repl->console, text->text, &out, &is_incomplete, &err);
     }
     prg_cli_write(&out);
@@ -843,8 +849,13 @@ static void run_lines(struct repl *repl)
         printf("help lists the commands; Ctrl-D leaves\n");
     while (!repl->is_over) {
         char *line = prg_repl_lines_next(&repl->lines, "perigee> ");
+        struct prg_error err = {0};
         if (!line)
             break;
+        if (repl->lines.trouble) {
+            prg_fail(&err, PRG_LIMIT, "%s", repl->lines.trouble);
+            report(repl, &err);
+        }
         run_line(repl, line);
         free(line);
     }

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/source.h"
+
 enum { HISTORY_LINES = 1000 };
 
 // The editor calls back without a context.
@@ -146,23 +148,31 @@ void prg_repl_lines_open(struct prg_repl_lines *lines, prg_repl_complete_fn fn, 
         read_history(lines->history);
 }
 
-static char *read_plain(void)
+// What is too long is read on to its end, but not kept.
+static char *read_plain(struct prg_repl_lines *lines)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t length = getline(&line, &cap, stdin);
-    if (length < 0) {
-        free(line);
-        return NULL;
+    struct prg_strbuf line = PRG_STRBUF_INIT;
+    int c;
+    lines->trouble = NULL;
+    while ((c = getc(stdin)) != EOF && c != '\n') {
+        if (c == '\0')
+            lines->trouble = "there is a NUL byte in the line";
+        else if (line.length == PRG_SOURCE_BYTES)
+            lines->trouble = "the line is longer than 256 KiB";
+        else
+            prg_strbuf_putc(&line, (char)c);
     }
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-        line[--length] = '\0';
-    return line;
+    bool is_end = c == EOF && !line.length && !lines->trouble;
+    while (line.length && (lines->trouble || line.text[line.length - 1] == '\r'))
+        prg_strbuf_truncate(&line, lines->trouble ? 0 : line.length - 1);
+    if (is_end)
+        prg_strbuf_release(&line);
+    return is_end ? NULL : prg_strbuf_steal(&line, NULL);
 }
 
 char *prg_repl_lines_next(struct prg_repl_lines *lines, const char *prompt)
 {
-    return lines->is_terminal ? read_edited(lines, prompt) : read_plain();
+    return lines->is_terminal ? read_edited(lines, prompt) : read_plain(lines);
 }
 
 void prg_repl_lines_remember(struct prg_repl_lines *lines, const char *line)

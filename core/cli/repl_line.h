@@ -5,8 +5,9 @@
 
 struct prg_repl_lines {
     bool is_terminal;
-    bool is_abandoned; // the latest line was given up with Ctrl-C; it came as an empty one
-    char *history;     // file, or NULL
+    bool is_abandoned;   // the latest line was given up with Ctrl-C; it came as an empty one
+    const char *trouble; // why the latest line was not taken, or NULL; it came as an empty one
+    char *history;       // file, or NULL
 };
 // Appends the ways in which a word can go on, one a line. start: where the word begins in line.
 typedef void (*prg_repl_complete_fn)(const char *line, const char *word, size_t start, struct prg_strbuf *out,
@@ -14,8 +15,8 @@ typedef void (*prg_repl_complete_fn)(const char *line, const char *word, size_t 
 
 // One at a time in a process: the line editor is the process's.
 void prg_repl_lines_open(struct prg_repl_lines *lines, prg_repl_complete_fn complete, void *ctx);
-// The next line without its end, heap, or NULL at the end of input. prompt is shown on a terminal only. SIGINT waits
-// until a line on a terminal is there: Ctrl-C is a key meanwhile.
+// The next line without its end, heap, or NULL at the end of input. Plain lines have a limit, PRG_SOURCE_BYTES. prompt
+// is shown on a terminal only. SIGINT waits until a line on a terminal is there: Ctrl-C is a key meanwhile.
 char *prg_repl_lines_next(struct prg_repl_lines *lines, const char *prompt);
 // Remembers a line (or several that belong together).
 void prg_repl_lines_remember(struct prg_repl_lines *lines, const char *line);

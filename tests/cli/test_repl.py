@@ -30,6 +30,16 @@ class Scripted(ReplCase):
         self.assertEqual(out, "1\n2\n42\n")
         self.assertIn("in the middle of a statement", self.repl("for i = 1, 2 do", code=1)[1])
 
+    def test_lines_that_cannot_be_taken_are_refused(self):
+        long = "-" * (256 << 10)
+        for lines, text in (((long + "-", "1 + 1"), "the line is longer than 256 KiB"), (("1\0002", "1 + 1"), "NUL byte in the line"),
+                            (("--[[", long, "1 + 1"), "the statement is longer than 256 KiB"), (("f(", "1\0002", "1 + 1"), "NUL byte in the line")):
+            with self.subTest(text):
+                out, err = self.repl(*lines, code=1)
+                self.assertEqual(out, "2\n")
+                self.assertIn(text, err)
+        self.assertEqual(self.repl(long, "1 + 1\r")[0], "2\n")
+
     def test_errors_are_told_and_the_session_goes_on(self):
         out, err = self.repl("nope.x", "bad syntax here", "1", code=1)
         self.assertEqual(out, "1\n")
