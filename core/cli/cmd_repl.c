@@ -401,7 +401,7 @@ static int run_why(struct repl *repl, const char *arguments, struct prg_error *e
     prg_auto_arena arena;
     prg_auto_strbuf out = PRG_STRBUF_INIT;
     cJSON *document = NULL;
-    struct prg_why_input in = {.planner = repl->planner, .compat = repl->settings.compat, .store = repl->reader};
+    struct prg_why_input in = {0};
     prg_arena_init(&arena);
     struct prg_plan *plan = prg_plan_new(&arena);
     const char *name = is_field(arguments) ? "" : take_word(&arena, &arguments);
@@ -409,6 +409,9 @@ static int run_why(struct repl *repl, const char *arguments, struct prg_error *e
         return err->code;
     if (plan_subject(repl, plan, err) != PRG_OK || read_clock(repl, &in.now_ns, &in.seed, err) != PRG_OK)
         return err->code;
+    in.planner = repl->planner;
+    in.compat = repl->settings.compat;
+    in.store = repl->reader; // that of the subject: in a recording a choice opens another one
     in.subject = repl->subject;
     if (!*arguments) {
         prg_why_text(prg_why_document(&arena, &in, plan), &out);

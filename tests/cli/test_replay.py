@@ -221,6 +221,13 @@ class Source(ReplayCase):
         self.assertIn("selected default/iris", p.stdout)
         self.assertIn("kind: Deployment", p.stdout)
 
+    def test_the_repl_explains_the_decision_that_a_name_opens(self):
+        lines = "decision 2\nwhy iris\nwhy rose .metadata.name\n"
+        p = subprocess.run([PERIGEE, "repl", "--replay", self.file], input=lines, capture_output=True, text=True, timeout=120)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        self.assertIn("default/iris: served by ClusterServingRuntime", p.stdout)
+        self.assertIn('.metadata.name = "rose-predictor"', p.stdout)
+
     def test_decisions_of_other_sources_are_an_error(self):
         lines = "decisions\n"
         p = subprocess.run([PERIGEE, "repl", "-f", self.path("services.yaml")], input=lines, capture_output=True, text=True,
