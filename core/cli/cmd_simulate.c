@@ -136,15 +136,27 @@ static void show_progress(uint64_t done, uint64_t stuck, void *ctx)
     fprintf(stderr, "\r%" PRIu64 " schedules, %" PRIu64 " jobs stuck", done, stuck);
 }
 
+// Of what happens after the job's last change so many lines are shown, and the very last.
+#define LINES_AFTER 20
+
 static void print_case(const cJSON *entry, struct prg_strbuf *out)
 {
-    const cJSON *line;
+    const char *since = prg_json_get_text(entry, "since");
+    const cJSON *timeline = prg_json_get(entry, "timeline"), *line;
+    size_t after = 0, left_out = 0;
     prg_strbuf_printf(out, "\nseed %s: %s: %s in %s since %s: %s\n", prg_json_get_text(entry, "seed"),
                       prg_json_get_text(entry, "job"), prg_json_get_text(entry, "problem"),
-                      prg_json_get_text(entry, "state"), prg_json_get_text(entry, "since"),
-                      prg_json_get_text(entry, "reason"));
-    prg_json_each (line, prg_json_get(entry, "timeline"))
+                      prg_json_get_text(entry, "state"), since, prg_json_get_text(entry, "reason"));
+    prg_json_each (line, timeline) { // each begins with its time, as long as since
+        bool is_after = since && strncmp(prg_json_text(line), since, strlen(since)) > 0;
+        if (is_after && ++after > LINES_AFTER && line->next) {
+            left_out++;
+            continue;
+        }
+        if (left_out)
+            prg_strbuf_printf(out, "  … %zu more in this state; -o json has them\n", left_out);
         prg_strbuf_printf(out, "  %s\n", prg_json_text(line));
+    }
 }
 
 static const char *number(const cJSON *object, const char *key)

@@ -35,6 +35,19 @@ class Simulate(Case):
         self.assertIn("stuck in", out)
         self.assertIn("is lost", out)
 
+    def test_of_a_job_that_waits_for_ever_not_every_line_is_shown(self):
+        command = ["simulate", "--random", "11", "--faults", "drop,repeat,reorder,delay,kill", JOBS]
+        out, _ = self.run_perigee(*command, code=1)
+        for case in out.split("\n\n")[1:]:
+            head, *lines = case.splitlines()
+            since = re.search(r"since (\S+): ", head).group(1)
+            after = [line for line in lines if line.split()[0] > since]
+            self.assertLessEqual(len(after), 22, head)
+            self.assertIn(": stuck in", lines[-1])
+        self.assertRegex(out, r"\n  … \d+ more in this state; -o json has them\n")
+        cases = json.loads(self.run_perigee(*command, "-o", "json", code=1)[0])["cases"]
+        self.assertGreater(max(len(case["timeline"]) for case in cases), 100)
+
     def test_a_job_that_repeats_itself_is_endless_with_the_reason(self):
         with open(os.path.join(JOBS, "job.yaml")) as f:
             job = yaml.safe_load(f)
