@@ -9,12 +9,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "object/meta.h"
 #include "record/format.h"
 #include "record/frames.h"
+#include "record/record.h"
 #include "store/store_mem.h"
 
 struct line {
@@ -199,13 +201,25 @@ static int take_line(const char *text, size_t length, unsigned number, void *ctx
     return prg_fail(err, PRG_INVALID, "neither a definition nor a decision");
 }
 
+// The file that path means.
+static char *place_of(const char *path)
+{
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    struct stat st;
+    prg_strbuf_puts(&text, path);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        prg_strbuf_printf(&text, "%s%s", prg_text_has_suffix(path, "/") ? "" : "/", PRG_RECORD_FILE);
+    return prg_strbuf_steal(&text, NULL);
+}
+
 int prg_recording_load(const char *path, struct prg_recording **ret, struct prg_error *err)
 {
     struct prg_recording *r = prg_xcalloc(1, sizeof(*r));
     bool is_cut = false;
     struct prg_error local = {0};
     err = err ? err : &local;
-    r->path = prg_xstrdup(path);
+    r->path = place_of(path);
+    path = r->path;
     prg_arena_init(&r->arena);
     prg_vec_init(&r->defines);
     prg_vec_init(&r->decisions);

@@ -6,8 +6,8 @@
 
 struct prg_recording;
 
-// Reads the whole file and checks its form. A file that ends in the middle of a line is fine up to there, see
-// prg_recording_note.
+// Reads the whole file (of a folder PRG_RECORD_FILE in it) and checks its form. A file that ends in the middle of a
+// line is fine up to there, see prg_recording_note.
 int prg_recording_load(const char *path, struct prg_recording **ret, struct prg_error *err) PRG_MUST_USE;
 void prg_recording_free(struct prg_recording *recording); // NULL is fine
 const char *prg_recording_path(const struct prg_recording *recording);

@@ -206,6 +206,15 @@ class Source(ReplayCase):
         self.file = again
         self.replay()
 
+    def test_a_folder_means_the_recording_in_it(self):
+        os.mkdir(self.path("rec"))
+        shutil.copy(self.file, self.path("rec", "recording.ndjson.zst"))
+        self.assertIn("2 the same", self.run_perigee("replay", self.path("rec"))[0])
+        self.assertIn("default/iris", self.run_perigee("why", "--replay", self.path("rec") + "/", "isvc/iris")[0])
+        os.mkdir(self.path("empty"))
+        _, err = self.run_perigee("replay", self.path("empty"), code=2)
+        self.assertIn("empty/recording.ndjson.zst: No such file", err)
+
     def test_why_explains_a_decision(self):
         out, _ = self.run_perigee("why", "--replay", self.file, "isvc/rose")
         self.assertIn("served by ClusterServingRuntime", out)
