@@ -158,10 +158,11 @@ static int name_file(const char *path, void *ctx, struct prg_error *err)
     return PRG_OK;
 }
 
+#define WHICH_FILES "files end in .yaml, .yml or .json; -R goes into subfolders"
+
 int prg_source_fail_empty(const char *path, struct prg_error *err)
 {
-    return prg_fail(err, PRG_INVALID,
-                    "%s: no objects in it (files end in .yaml, .yml or .json; -R goes into subfolders)", path);
+    return prg_fail(err, PRG_INVALID, "%s: no objects in it (" WHICH_FILES ")", path);
 }
 
 static int open_files(const struct prg_cli_options *options, struct prg_arena *arena, struct prg_store **ret,
@@ -173,8 +174,12 @@ static int open_files(const struct prg_cli_options *options, struct prg_arena *a
     prg_vec_init(&paths);
     for (size_t i = 0; rc == PRG_OK && i < options->files.count; i++) {
         const char *path = options->files.items[i];
-        rc = strcmp(path, "-") == 0 ? name_file(path, &paths, err)
-                                    : prg_manifest_each_file(path, options->recursive, name_file, &paths, err);
+        size_t before = paths.count;
+        bool is_stdin = strcmp(path, "-") == 0;
+        rc = is_stdin ? name_file(path, &paths, err)
+                      : prg_manifest_each_file(path, options->recursive, name_file, &paths, err);
+        if (rc == PRG_OK && !is_stdin && paths.count == before && options->files.count > 1)
+            fprintf(stderr, "note: %s: no manifests in it (" WHICH_FILES ")\n", path);
     }
     if (rc == PRG_OK)
         rc = prg_manifest_load_files(arena, &paths, options->ns, has_unknown, add_manifest, &reading, err);

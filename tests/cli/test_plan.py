@@ -90,6 +90,14 @@ class BadInput(Case):
         os.mkdir(self.path("empty"))
         self.fails("-f", self.path("empty"), has=["no objects"])
 
+    def test_a_folder_without_manifests_of_its_own_is_noted_beside_other_files(self):
+        self.write("iris.yaml", service())
+        self.write("outer/inner/rose.yaml", service("rose"))
+        _, err = self.run_perigee("plan", "-f", self.path("outer"), "-f", self.path("iris.yaml"), code=1)
+        self.assertIn(f"note: {self.path('outer')}: no manifests in it (files end in .yaml, .yml or .json; -R goes into subfolders)\n", err)
+        _, err = self.run_perigee("plan", "-R", "-f", self.path("outer"), "-f", self.path("iris.yaml"), code=1)
+        self.assertNotIn("note: ", err)
+
     def test_wrong_type_names_object_and_pointer(self):
         text = service().replace("  predictor:\n", "  predictor:\n    containers: {}\n")
         out = self.fails("-f", CATALOG, "-R", "-f", self.write("iris.yaml", text), "isvc/iris", "-o", "json", code=1)
