@@ -193,11 +193,11 @@ static bool name_has_type(const char *name, const char *type)
     return last && (size_t)(last - start) == strlen(type) && strncmp(start, type, strlen(type)) == 0;
 }
 
-const cJSON *sim_newest_pod(const struct sim_cluster *cluster, const char *type)
+const cJSON *sim_newest_pod(const struct sim_cluster *cluster, const char *ns, const char *type)
 {
     const cJSON *best = NULL;
     for (const struct sim_object *o = cluster->first; o; o = o->next) {
-        if (!is_listed(o, "", "Pod", NULL) || !name_has_type(o->key.name, type))
+        if (!is_listed(o, "", "Pod", ns) || !name_has_type(o->key.name, type))
             continue;
         int order = best ? strcmp(prg_meta_created(o->object), prg_meta_created(best)) : 1;
         if (order > 0 || (order == 0 && strcmp(o->key.name, prg_meta_name(best)) > 0))

@@ -55,8 +55,8 @@ const cJSON *sim_get(const struct sim_cluster *cluster, const char *group, const
                      const char *name);
 bool sim_remove(struct sim_cluster *cluster, const char *group, const char *kind, const char *ns, const char *name);
 struct sim_event *sim_next_event(struct sim_cluster *cluster); // taken out; NULL when there is none
-// The newest pod with this part in its name, or NULL.
-const cJSON *sim_newest_pod(const struct sim_cluster *cluster, const char *type);
+// The newest pod with this part in its name, or NULL. ns NULL: of all namespaces.
+const cJSON *sim_newest_pod(const struct sim_cluster *cluster, const char *ns, const char *type);
 void sim_freeze_pods(struct sim_cluster *cluster);
 void sim_thaw_pods(struct sim_cluster *cluster);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "json/pointer.h"
 #include "learning/names.h"
 #include "learning/status.h"
 #include "object/meta.h"
@@ -141,12 +142,11 @@ static int op_delete(struct running *r, struct prg_error *err)
 static int step_pod(struct running *r, const cJSON **ret, struct prg_error *err)
 {
     const char *name = prg_json_get_text(r->step, "name"), *type = prg_json_get_text(r->step, "podType");
-    const char *ns = text_or(r->step, "namespace", "default");
+    const char *ns = prg_json_get_text(r->step, "namespace");
     if (!name && !type)
         return prg_fail(err, PRG_INVALID, "name or podType is needed");
-    const cJSON *pod = name   ? sim_get(&r->cluster, "", "Pod", ns, name)
-                       : type ? sim_newest_pod(&r->cluster, type)
-                              : NULL;
+    const cJSON *pod =
+        name ? sim_get(&r->cluster, "", "Pod", ns ? ns : "default", name) : sim_newest_pod(&r->cluster, ns, type);
     set_outcome(r, pod ? "ok" : "no such pod", pod ? prg_meta_name(pod) : NULL);
     *ret = pod;
     return PRG_OK;
@@ -270,8 +270,27 @@ static int op_advance(struct running *r, struct prg_error *err)
     return PRG_OK;
 }
 
+// value, of the step's field, is one of known.
+static int check_word(const char *field, const char *value, const char *const *known, struct prg_error *err)
+{
+    size_t count = 0;
+    prg_auto_strbuf words = PRG_STRBUF_INIT;
+    for (; known[count]; count++) {
+        if (strcmp(known[count], value) == 0)
+            return PRG_OK;
+        prg_strbuf_printf(&words, "%s%s", count ? ", " : "", known[count]);
+    }
+    const char *nearest = prg_text_nearest(value, known, count);
+    if (nearest)
+        return prg_fail(err, PRG_INVALID, "there is no %s '%s'; did you mean '%s'?", field, value, nearest);
+    return prg_fail(err, PRG_INVALID, "there is no %s '%s'; known here: %s", field, value, words.text);
+}
+
 static int op_inject(struct running *r, struct prg_error *err)
 {
+    static const char *const verbs[] = {"create", "update", "patch", "delete", NULL},
+                             *const resources[] = {"pods", "incrementallearningjobs", "datasets", NULL},
+                             *const errors[] = {"conflict", "internal", NULL};
     struct sim_fault *fault = prg_arena_new(r->arena, struct sim_fault), **end = &r->cluster.faults;
     *fault = (struct sim_fault){.verb = prg_json_get_text(r->step, "verb"),
                                 .resource = prg_json_get_text(r->step, "resource"),
@@ -282,6 +301,10 @@ static int op_inject(struct running *r, struct prg_error *err)
         return prg_fail(err, PRG_INVALID, "times must be a whole number from 0 on");
     if (!fault->verb || !fault->resource)
         return prg_fail(err, PRG_INVALID, "verb and resource are needed");
+    if (check_word("verb", fault->verb, verbs, err) != PRG_OK ||
+        check_word("resource", fault->resource, resources, err) != PRG_OK ||
+        check_word("error", fault->error, errors, err) != PRG_OK)
+        return err->code;
     while (*end)
         end = &(*end)->next;
     *end = fault;
@@ -425,7 +448,10 @@ static int unknown_key(struct running *r, const cJSON *item, const char *pointer
         prg_fail(err, PRG_INVALID, "unknown; did you mean '%s'?", nearest);
     else
         prg_fail(err, PRG_INVALID, "unknown; %s", otherwise);
-    return at_place(r, item, prg_arena_printf(r->arena, "%s/%s", pointer, item->string), err);
+    prg_auto_strbuf place = PRG_STRBUF_INIT;
+    prg_strbuf_puts(&place, pointer);
+    prg_pointer_push(&place, item->string);
+    return at_place(r, item, place.text, err);
 }
 
 static bool is_among(const char *const *names, const char *name)
@@ -504,8 +530,15 @@ static int put_objects(struct running *r, const cJSON *objects, struct prg_error
         const char *pointer = prg_arena_printf(r->arena, "/objects/%zu", index++);
         if (prg_key_of(r->arena, copy, &key, err) != PRG_OK)
             return at_place(r, object, pointer, err);
-        if (!*prg_meta_namespace(copy) && !prg_kind_is_cluster_scoped(key.group, key.kind))
+        if (!*key.ns && !prg_kind_is_cluster_scoped(key.group, key.kind)) {
             prg_json_set_string(r->arena, prg_json_get(copy, "metadata"), "namespace", "default");
+            key.ns = "default";
+        }
+        if (sim_get(&r->cluster, key.group, key.kind, key.ns, key.name)) {
+            prg_fail(err, PRG_CONFLICT, "%s is among the objects already; keep one of the two",
+                     prg_key_text(r->arena, &key));
+            return at_place(r, object, pointer, err);
+        }
         set_pod_phase(r, copy);
         if (sim_put(&r->cluster, copy, err) != PRG_OK)
             return at_place(r, object, pointer, err);

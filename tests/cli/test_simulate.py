@@ -101,6 +101,7 @@ return M
     def test_keys_that_nobody_reads_are_refused_with_their_place(self):
         for text, said in (("objects: []\nstep: []\n", "2: /step: unknown; did you mean 'steps'?"),
                            ("objects: []\nsetps: []\n", "2: /setps: unknown; did you mean 'steps'?"),
+                           ("a/b~c: 1\n", "1: /a~1b~0c: unknown; a scenario has options, objects and steps"),
                            ("whatever: 1\n", "1: /whatever: unknown; a scenario has options, objects and steps"),
                            ("options:\n  lcserver: x\n", "2: /options/lcserver: unknown; did you mean 'lcServer'?"),
                            ("options: {speed: 1}\n", "1: /options/speed: unknown; known here: lcServer, gracefulDelete"),
@@ -119,6 +120,12 @@ return M
                             "advance by 3162240000 seconds (100 years) at most"),
                            ("steps:\n" + 2 * "- {op: advance, seconds: 3162240000}\n", "3: /steps/1: seconds: all steps together"),
                            ("steps:\n- {op: advance, seconds: -9223372036854775808}\n", "2: /steps/0: seconds, a whole number"),
+                           ("steps:\n- {op: inject, verb: creat, resource: pods}\n",
+                            "2: /steps/0: there is no verb 'creat'; did you mean 'create'?"),
+                           ("steps:\n- {op: inject, verb: create, resource: pod}\n",
+                            "2: /steps/0: there is no resource 'pod'; did you mean 'pods'?"),
+                           ("steps:\n- {op: inject, verb: create, resource: pods, error: rain}\n",
+                            "2: /steps/0: there is no error 'rain'; known here: conflict, internal"),
                            ("objects:\n- {kind: Pod}\n", "2: /objects/0: /apiVersion is missing")):
             self.write("scenario.yaml", text)
             _, err = self.run_perigee("simulate", self.path("scenario.yaml"), code=2)
@@ -140,6 +147,29 @@ return M
             for path in (SCENARIO, JOBS):
                 _, err = self.run_perigee("simulate", option, value, path, code=2)
                 self.assertEqual(err, f"error: {option} goes with --random N; a scenario has its faults among its steps\n")
+
+    def objects(self):
+        with open(os.path.join(JOBS, "data.yaml")) as f, open(os.path.join(JOBS, "job.yaml")) as g:
+            return [*yaml.safe_load_all(f), yaml.safe_load(g)]
+
+    def test_an_object_is_given_once(self):
+        objects = self.objects()
+        self.write("twice.json", json.dumps({"objects": objects + objects[:1]}, indent=1))
+        _, err = self.run_perigee("simulate", self.path("twice.json"), code=2)
+        self.assertRegex(err, ":[0-9]+:3: /objects/4: sedna.io/Dataset factory/helmet-photos is among the objects already; keep one of the two\n$")
+
+    def test_a_pod_of_a_type_is_looked_for_in_the_namespace_given(self):
+        objects = self.objects()
+        other = json.loads(json.dumps(objects).replace('"factory"', '"other"'))
+        ready = {"phase": "Train", "status": "Ready", "input": {"models": [{"url": "/m", "format": "ckpt"}], "dataURL": "/d"}}
+        steps = [{"op": "upstream", "namespace": ns, "name": "helmet", "content": ready} for ns in ("factory", "other")]
+        steps += [{"op": "podPhase", "podType": "train", "namespace": "factory", "phase": "Running"},
+                  {"op": "podDelete", "podType": "train", "namespace": "nowhere"}]
+        self.write("two.json", json.dumps({"objects": objects + other, "steps": steps}))
+        out, _ = self.run_perigee("simulate", self.path("two.json"), "-o", "json")
+        results = [step.get("result") for step in json.loads(out)["steps"]]
+        self.assertEqual(results[-2], {"outcome": "ok", "pod": "helmet-train-00003"})
+        self.assertEqual(results[-1]["outcome"], "no such pod")
 
     def test_no_schedule_at_all_is_no_success(self):
         _, err = self.run_perigee("simulate", "--random", "0", JOBS, code=2)
