@@ -23,11 +23,12 @@ enum {
     RESYNC_MOST_SECONDS = 3600,
     ROUNDS = 3,
     ACTIONS_MOST = 50000,  // of one schedule
-    FAILURES_MOST = 100,   // syncs that fail in one state: it is tried for ever
+    FAILURES_MOST = 100,   // syncs and reports that fail in one state: it is tried for ever
     CONDITIONS_MOST = 500, // of one round: it goes in a circle
     CASES_MOST = 10,
     DEAD_RETRY_MS = 5000, // a report waits so long for a controller that is away
 };
+#define MEMORY_MOST ((size_t)1 << 30)         // bytes of one schedule
 #define START_NS INT64_C(1704067200000000000) // 2024-01-01T00:00:00Z
 
 // ---- chance ----
@@ -177,13 +178,26 @@ static void count_train_worker(const cJSON *pod, void *ctx)
         counting->count++;
 }
 
+static const char *state_of(const struct sim_world *w, const struct sim_watch *watch)
+{
+    if (!watch->has_begun)
+        return "(not begun)";
+    return prg_arena_printf(w->arena, "%s %s", watch->stage, watch->type);
+}
+
+static const char *since_of(const struct sim_world *w, const struct sim_watch *watch)
+{
+    char start[PRG_CLOCK_TEXT];
+    return watch->has_begun ? watch->since : prg_arena_strdup(w->arena, prg_clock_format(START_NS, start));
+}
+
 static void end_endless(struct sim_world *w, struct sim_watch *watch, const char *why)
 {
     if (watch->is_ended)
         return;
     watch->is_ended = watch->is_stuck = watch->is_endless = true;
     watch->note = why;
-    sim_say(w, "%s: endless in %s %s since %s: %s", watch->name, watch->stage, watch->type, watch->since, why);
+    sim_say(w, "%s: endless in %s since %s: %s", watch->name, state_of(w, watch), since_of(w, watch), why);
 }
 
 static void watch_condition(struct sim_world *w, struct sim_watch *watch, const cJSON *node)
@@ -200,6 +214,7 @@ static void watch_condition(struct sim_world *w, struct sim_watch *watch, const 
     }
     if (strcmp(watch->stage, now.stage) != 0 || strcmp(watch->type, now.type) != 0)
         watch->failures = 0;
+    watch->has_begun = true;
     watch->stage = now.stage;
     watch->type = now.type;
     watch->since = now.since;
@@ -267,6 +282,12 @@ static void settle(struct sim_world *w)
     follow_up(w, was_dead);
 }
 
+static void count_failure(struct sim_world *w, struct sim_watch *watch, const char *error)
+{
+    if (++watch->failures == FAILURES_MOST)
+        end_endless(w, watch, prg_arena_printf(w->arena, "tried %d times: %s", FAILURES_MOST, error));
+}
+
 static void on_sync(struct sim_controller *controller, const struct prg_plan *plan, const char *error, void *ctx)
 {
     struct sim_world *w = ctx;
@@ -277,8 +298,8 @@ static void on_sync(struct sim_controller *controller, const struct prg_plan *pl
     for (const struct prg_trace_entry *entry = plan->trace_first; entry && !watch->is_endless; entry = entry->next)
         if (strcmp(entry->decision, "stage") == 0)
             watch->note = entry->reason;
-    if (error && ++watch->failures == FAILURES_MOST)
-        end_endless(w, watch, prg_arena_printf(w->arena, "tried %d times: %s", FAILURES_MOST, error));
+    if (error)
+        count_failure(w, watch, error);
 }
 
 // ---- what happens ----
@@ -311,7 +332,7 @@ static void resync(struct sim_world *w)
         watch->quiet_resyncs = quiet && !w->has_lost ? watch->quiet_resyncs + 1 : 0;
         if (watch->quiet_resyncs > 2 && !watch->is_ended) {
             watch->is_ended = watch->is_stuck = true;
-            sim_say(w, "%s: stuck in %s %s since %s", watch->name, watch->stage, watch->type, watch->since);
+            sim_say(w, "%s: stuck in %s since %s", watch->name, state_of(w, watch), since_of(w, watch));
         }
     }
     w->has_lost = false;
@@ -387,6 +408,13 @@ static void deliver_report(struct sim_world *w, const struct sim_action *action)
         sim_say(w, "  the report of %s dies with the controller", action->edge->node);
         return;
     }
+    if (!w->controller.is_dead) {
+        const char *error = prg_arena_strdup(w->arena, prg_error_text(&err, text, sizeof(text)));
+        const cJSON *job = sim_get(&w->cluster, PRG_SEDNA_GROUP, PRG_KIND_JOB, action->ns, action->name);
+        sim_say(w, "  the report of %s waits: %s", action->edge->node, error);
+        if (job)
+            count_failure(w, watch_of(w, job), error);
+    }
     struct sim_action *later =
         sim_schedule(w, DEAD_RETRY_MS, SIM_ACT_REPORT); // the edge node or the edge link keeps it
     later->edge = action->edge;
@@ -441,15 +469,22 @@ static bool is_over(const struct sim_world *w)
     return true;
 }
 
+static bool has_room(const struct sim_world *w)
+{
+    return w->events < ACTIONS_MOST && w->arena->used_bytes < MEMORY_MOST;
+}
+
 static void go_to(struct sim_world *w, int64_t at_ms)
 {
     int64_t due = w->controller.is_dead ? -1 : sim_controller_next_due(&w->controller);
     bool was_dead = w->controller.is_dead;
-    while (due >= 0 && due < at_ms && !w->controller.is_dead) { // deadlines and pauses of the controller on the way
+    while (due >= 0 && due < at_ms && !w->controller.is_dead &&
+           has_room(w)) { // deadlines and pauses of the controller on the way
         int64_t ms = due > w->now_ms ? due - w->now_ms : 0;
         w->now_ms += ms;
         sim_controller_advance(&w->controller, ms);
         follow_up(w, was_dead);
+        w->events++;
         due = sim_controller_next_due(&w->controller);
         if (w->actions && w->actions->at_ms < at_ms)
             return; // something new comes first
@@ -461,20 +496,33 @@ static void go_to(struct sim_world *w, int64_t at_ms)
     }
 }
 
-static void run_world(struct sim_world *w)
+static int too_large(const struct sim_world *w, struct prg_error *err)
+{
+    unsigned ended = 0;
+    for (const struct sim_watch *watch = w->watches; watch; watch = watch->next)
+        ended += watch->completed + watch->started_over + watch->gave_up;
+    return prg_fail(err, PRG_LIMIT,
+                    "the schedule fills more than %zu MiB of memory after %u rounds; give fewer --rounds or jobs, or a "
+                    "policy il_stage that keeps fewer conditions (`keep`)",
+                    MEMORY_MOST >> 20, ended);
+}
+
+static int run_world(struct sim_world *w, struct prg_error *err)
 {
     settle(w);
     w->resync_ms = RESYNC_SECONDS * SECOND;
     sim_schedule(w, w->resync_ms, SIM_ACT_RESYNC);
     if (w->options->faults & PRG_FAULT_KILL)
         sim_schedule(w, (int64_t)sim_random(w, 600) * SECOND, SIM_ACT_FAULT);
-    for (unsigned count = 0; w->actions && !is_over(w); count++) {
+    for (; w->actions && !is_over(w); w->events++) {
         struct sim_action *action = w->actions;
-        if (count == ACTIONS_MOST) {
+        if (w->arena->used_bytes >= MEMORY_MOST)
+            return too_large(w, err);
+        if (w->events >= ACTIONS_MOST) {
             const char *why = prg_arena_printf(w->arena, "the end is not in sight after %d events", ACTIONS_MOST);
             for (struct sim_watch *watch = w->watches; watch; watch = watch->next)
                 end_endless(w, watch, why);
-            return;
+            return PRG_OK;
         }
         go_to(w, action->at_ms);
         if (w->actions != action || w->now_ms < action->at_ms)
@@ -482,6 +530,7 @@ static void run_world(struct sim_world *w)
         w->actions = action->next;
         run_action(w, action);
     }
+    return PRG_OK;
 }
 
 // ---- all schedules ----
@@ -503,8 +552,8 @@ static void add_case(struct prg_arena *arena, struct tally *tally, const struct 
                         watch->is_endless ? "endless"
                         : watch->is_stuck ? "stuck"
                                           : "two train workers at once");
-    prg_json_set(arena, entry, "state", prg_json_stringf(arena, "%s %s", watch->stage, watch->type));
-    prg_json_set_string(arena, entry, "since", watch->since);
+    prg_json_set(arena, entry, "state", prg_json_string(arena, state_of(w, watch)));
+    prg_json_set_string(arena, entry, "since", since_of(w, watch));
     prg_json_set_string(arena, entry, "reason", watch->note ? watch->note : "the policy has nothing to do here");
     prg_json_set(arena, entry, "timeline", prg_json_copy(arena, w->timeline));
     prg_json_append(tally->cases, entry);
@@ -526,8 +575,8 @@ static int run_schedule(struct prg_arena *arena, struct prg_arena *own, const cJ
         if (rc != PRG_OK)
             break;
     }
-    if (rc == PRG_OK)
-        run_world(&w);
+    if (rc == PRG_OK && run_world(&w, err) != PRG_OK)
+        rc = prg_wrap(err, "seed %" PRIu64, seed);
     for (const struct sim_watch *watch = w.watches; watch; watch = watch->next) {
         tally->completed += watch->completed;
         tally->gave_up += watch->gave_up;

@@ -53,9 +53,9 @@ struct sim_watch { // what the schedule says about a job
     const char *stage, *type;
     const char *since, *reason, *note;
     unsigned completed, gave_up, started_over, quiet_resyncs;
-    unsigned failures;   // syncs that failed since the state changed
+    unsigned failures;   // syncs and reports that failed since the state changed
     unsigned conditions; // since the last end of a round
-    bool is_ended, is_stuck, is_endless, has_two_workers;
+    bool has_begun, is_ended, is_stuck, is_endless, has_two_workers;
 };
 
 struct sim_world {
@@ -70,7 +70,8 @@ struct sim_world {
     struct sim_worker *workers;
     struct sim_watch *watches;
     int64_t resync_ms;
-    bool has_lost; // a message, or what a node knew, since the last resync: the next one may say it again
+    unsigned events; // so far, deadlines among them
+    bool has_lost;   // a message, or what a node knew, since the last resync: the next one may say it again
     cJSON *timeline;
 };
 

@@ -171,6 +171,29 @@ return M
         self.assertEqual(results[-2], {"outcome": "ok", "pod": "helmet-train-00003"})
         self.assertEqual(results[-1]["outcome"], "no such pod")
 
+    def one_schedule(self, lua):
+        self.write("odd/il_stage.lua", 'local M = { api = "il_stage/v1" }\n' + lua + "\nreturn M\n")
+        out, _ = self.run_perigee("simulate", "--random", "1", "--policies", self.path("odd"), JOBS, code=1)
+        return out
+
+    def test_a_job_that_never_begins_is_told_as_such(self):
+        out = self.one_schedule("function M.transit() end")
+        self.assertIn("seed 1: factory/helmet: stuck in (not begun) since 2024-01-01T00:00:00Z: ", out)
+        self.assertIn("helmet: stuck in (not begun) since 2024-01-01T00:00:00Z\n", out)
+
+    def test_a_policy_that_fails_on_reports_is_the_reason(self):
+        out = self.one_schedule("""\
+function M.transit(input)
+  if input.condition.type == "" then return { stage = "Train", type = "Waiting" } end
+end
+function M.report() error("no such luck") end""")
+        self.assertIn("endless in Train Waiting since 2024-01-01T00:00:00Z: tried 100 times: policy il_stage, function report: ", out)
+        self.assertIn("no such luck", out)
+
+    def test_deadlines_count_as_events(self):
+        out = self.one_schedule("function M.transit() return { after = 0.001 } end")
+        self.assertIn("endless in (not begun) since 2024-01-01T00:00:00Z: the end is not in sight after 50000 events", out)
+
     def test_no_schedule_at_all_is_no_success(self):
         _, err = self.run_perigee("simulate", "--random", "0", JOBS, code=2)
         self.assertEqual(err, "error: --random 0: a whole number from 1 on\n")
