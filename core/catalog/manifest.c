@@ -12,7 +12,6 @@
 #include "base/parallel.h"
 #include "base/vec.h"
 #include "object/meta.h"
-#include "yaml/load.h"
 
 struct load {
     struct prg_arena *arena;
@@ -76,7 +75,7 @@ static int visit_document(const struct load *load, cJSON *document, struct prg_e
     return PRG_OK;
 }
 
-static int visit_documents(struct prg_arena *arena, const struct prg_yaml_docs *docs, const char *name,
+int prg_manifest_load_docs(struct prg_arena *arena, const struct prg_yaml_docs *docs, const char *name,
                            const char *default_namespace, prg_manifest_fn visit, void *ctx, struct prg_error *err)
 {
     struct load load = {arena, prg_arena_strdup(arena, name), default_namespace ? default_namespace : "default", visit,
@@ -92,7 +91,7 @@ int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char
 {
     struct prg_yaml_docs docs;
     int rc = prg_yaml_load(arena, name, text, length, NULL, &docs, err);
-    return rc == PRG_OK ? visit_documents(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
+    return rc == PRG_OK ? prg_manifest_load_docs(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
 }
 
 int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
@@ -101,7 +100,7 @@ int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char
     struct prg_yaml_docs docs;
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     int rc = prg_yaml_load_file(arena, path, NULL, &docs, err);
-    return rc == PRG_OK ? visit_documents(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
+    return rc == PRG_OK ? prg_manifest_load_docs(arena, &docs, name, default_namespace, visit, ctx, err) : rc;
 }
 
 // ---- many files ----

@@ -8,6 +8,7 @@
 #pragma once
 #include "base/vec.h"
 #include "object/key.h"
+#include "yaml/load.h"
 
 struct prg_manifest {
     cJSON *object; // in the arena given; changed only by adding the default namespace, or by removing the one of a
@@ -23,6 +24,10 @@ typedef int (*prg_manifest_fn)(const struct prg_manifest *manifest, void *ctx, s
 // Loads one file ("-": standard input). default_namespace NULL: "default".
 int prg_manifest_load_file(struct prg_arena *arena, const char *path, const char *default_namespace,
                            prg_manifest_fn visit, void *ctx, struct prg_error *err) PRG_MUST_USE;
+// The same of documents that were read already.
+int prg_manifest_load_docs(struct prg_arena *arena, const struct prg_yaml_docs *docs, const char *name,
+                           const char *default_namespace, prg_manifest_fn visit, void *ctx,
+                           struct prg_error *err) PRG_MUST_USE;
 // The same of a text; name is what errors and manifests call it.
 int prg_manifest_load_text(struct prg_arena *arena, const char *name, const char *text, size_t length,
                            const char *default_namespace, prg_manifest_fn visit, void *ctx,

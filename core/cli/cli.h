@@ -135,6 +135,8 @@ struct prg_settings {
 // PRG_INVALID names file:line and the nearest known key. Release with prg_arena_release(&settings->arena).
 int prg_settings_load(const struct prg_cli_options *options, struct prg_settings *ret,
                       struct prg_error *err) PRG_MUST_USE;
+// Digits only, from least to most.
+bool prg_cli_whole_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret);
 // --now (else the wall clock) and --seed (else 1).
 int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_now_ns, uint64_t *ret_seed,
                            struct prg_error *err) PRG_MUST_USE;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cmd_simulate.c: `perigee simulate`: learning jobs against a policy, with virtual time: a scenario, or random
 // schedules.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "catalog/manifest.h"
 #include "cli/commands.h"
 #include "object/meta.h"
@@ -16,13 +15,16 @@
 #include "simulate/timeline.h"
 #include "yaml/load.h"
 
+enum { ROUNDS_MOST = 1000 };
+
 struct session {
     const struct prg_cli_options *options;
     struct prg_settings settings;
     struct prg_arena arena;
     struct prg_policy_set *policies;
     struct prg_strbuf out;
-    cJSON *objects; // of all files, for random schedules
+    cJSON *objects;        // of all files, for random schedules
+    struct prg_map places; // FILE:LINE of each
     bool has_problem;
     bool has_progress; // a line of it is on the terminal
 };
@@ -65,6 +67,9 @@ static int run_scenario(struct session *session, struct prg_error *err)
     if (stray)
         return prg_fail(err, PRG_INVALID, "--%s goes with --random N; a scenario has its faults among its steps",
                         stray);
+    if (given->ns)
+        return prg_fail(err, PRG_INVALID,
+                        "--namespace goes with --random N; what says no namespace in a scenario is in default");
     if (session->options->arg_count != 1)
         return prg_fail(err, PRG_INVALID, "one scenario is needed; see perigee simulate --help");
     int rc = load_scenario(session, &scenario, err);
@@ -88,43 +93,48 @@ static int run_scenario(struct session *session, struct prg_error *err)
 static int add_object(const struct prg_manifest *manifest, void *ctx, struct prg_error *err)
 {
     struct session *session = ctx;
-    (void)err;
-    prg_json_append(session->objects, prg_json_copy(&session->arena, manifest->object));
+    struct prg_arena *arena = &session->arena;
+    const char *key = prg_key_text(arena, &manifest->key), *place = prg_map_get(&session->places, key);
+    if (place)
+        return prg_fail(err, PRG_CONFLICT, "%s:%u: %s is also at %s; keep one of the two", manifest->file,
+                        manifest->line, key, place);
+    prg_map_put(&session->places, key, prg_arena_printf(arena, "%s:%u", manifest->file, manifest->line));
+    prg_json_append(session->objects, prg_json_copy(arena, manifest->object));
     return PRG_OK;
 }
 
+// A scenario gives its objects; anything else is a file of manifests.
 static int add_file(const char *path, void *ctx, struct prg_error *err)
 {
     struct session *session = ctx;
-    return prg_manifest_load_file(&session->arena, path, session->options->ns ? session->options->ns : "default",
-                                  add_object, session, err);
+    struct prg_yaml_docs docs;
+    cJSON *object, *objects;
+    int rc = prg_yaml_load_file(&session->arena, path, NULL, &docs, err);
+    if (rc != PRG_OK)
+        return rc;
+    objects = docs.count == 1 ? prg_json_get(docs.items[0], "objects") : NULL;
+    if (prg_json_is_array(objects)) {
+        docs = (struct prg_yaml_docs){.items = prg_arena_array(&session->arena, cJSON *, prg_json_count(objects) + 1)};
+        prg_json_each (object, objects)
+            docs.items[docs.count++] = object;
+    }
+    return prg_manifest_load_docs(&session->arena, &docs, strcmp(path, "-") == 0 ? "<stdin>" : path,
+                                  session->options->ns, add_object, session, err);
 }
 
-// A scenario gives its objects; anything else is a file or folder of manifests.
 static int load_objects(struct session *session, const char *path, struct prg_error *err)
 {
-    struct prg_yaml_docs docs;
-    struct prg_error ignored;
-    const cJSON *object;
-    if (prg_yaml_load_file(&session->arena, path, NULL, &docs, &ignored) == PRG_OK && docs.count == 1 &&
-        prg_json_is_array(prg_json_get(docs.items[0], "objects"))) {
-        prg_json_each (object, prg_json_get(docs.items[0], "objects"))
-            prg_json_append(session->objects, prg_json_copy(&session->arena, object));
-        return PRG_OK;
-    }
-    return prg_manifest_each_file(path, false, add_file, session, err);
+    return strcmp(path, "-") == 0 ? add_file(path, session, err)
+                                  : prg_manifest_each_file(path, false, add_file, session, err);
 }
 
-static int read_number(const char *option, const char *text, uint64_t least, uint64_t *ret, struct prg_error *err)
+static int read_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *ret,
+                       struct prg_error *err)
 {
-    char *end;
-    if (!text)
+    if (!text || prg_cli_whole_number(text, least, most, ret))
         return PRG_OK;
-    errno = 0;
-    *ret = strtoull(text, &end, 10);
-    if (errno || *end || end == text || text[0] == '-' || *ret < least)
-        return prg_fail(err, PRG_INVALID, "--%s %s: a whole number from %" PRIu64 " on", option, text, least);
-    return PRG_OK;
+    return prg_fail(err, PRG_INVALID, "--%s %s: a whole number from %" PRIu64 " to %" PRIu64, option, text, least,
+                    most);
 }
 
 static void show_progress(uint64_t done, uint64_t stuck, void *ctx)
@@ -190,11 +200,11 @@ static int run_random(struct session *session, struct prg_error *err)
     cJSON *answer = NULL;
     uint64_t rounds = 0;
     options.seed = 1;
-    int rc = read_number("random", given->random, 1, &options.schedules, err);
+    int rc = read_number("random", given->random, 1, UINT64_MAX, &options.schedules, err);
     if (rc == PRG_OK)
-        rc = read_number("seed", given->seed, 0, &options.seed, err);
+        rc = read_number("seed", given->seed, 0, UINT64_MAX, &options.seed, err);
     if (rc == PRG_OK)
-        rc = read_number("rounds", given->rounds, 0, &rounds, err);
+        rc = read_number("rounds", given->rounds, 1, ROUNDS_MOST, &rounds, err);
     if (rc == PRG_OK && given->faults)
         rc = prg_random_faults_parse(given->faults, &options.faults, err);
     if (rc == PRG_OK && given->arg_count == 0)
@@ -204,7 +214,7 @@ static int run_random(struct session *session, struct prg_error *err)
         rc = load_objects(session, given->args[i], err);
     if (rc != PRG_OK)
         return rc;
-    options.rounds = (unsigned)(rounds > 1000 ? 1000 : rounds);
+    options.rounds = (unsigned)rounds;
     rc = prg_simulate_random(&session->arena, session->objects, prg_policy_set_decider(session->policies), &options,
                              &answer, err);
     if (session->has_progress)
@@ -221,6 +231,7 @@ static int run(struct prg_cli_options *options)
     struct session session = {.options = options};
     struct prg_error err = {0};
     prg_arena_init(&session.arena);
+    prg_map_init(&session.places);
     int rc = load_policies(&session, &err);
     if (rc == PRG_OK)
         rc = options->random ? run_random(&session, &err) : run_scenario(&session, &err);
@@ -228,6 +239,7 @@ static int run(struct prg_cli_options *options)
         prg_cli_write(&session.out);
     prg_policy_set_unref(session.policies);
     prg_strbuf_release(&session.out);
+    prg_map_release(&session.places);
     prg_arena_release(&session.arena);
     prg_arena_release(&session.settings.arena);
     if (rc != PRG_OK)

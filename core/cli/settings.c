@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // settings.c: Perigee's own settings: the file of --config, flags over it, defaults below it.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -213,17 +214,24 @@ static int read_file(struct prg_settings *settings, const char *file, struct prg
     return PRG_OK;
 }
 
+bool prg_cli_whole_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
+{
+    if (!*text || text[strspn(text, "0123456789")])
+        return false;
+    errno = 0;
+    *ret = strtoull(text, NULL, 10);
+    return !errno && *ret >= least && *ret <= most;
+}
+
 static int flag_limit(struct prg_settings *settings, const char *text, struct prg_error *err)
 {
     const char *equals = strchr(text, '=');
     for (int i = 0; equals && i < LIMIT_COUNT; i++) {
         size_t length = strlen(limits[i].name);
-        char *end;
+        uint64_t value;
         if (strncmp(text, limits[i].name, length) != 0 || text[length] != '=')
             continue;
-        errno = 0;
-        unsigned long long value = strtoull(equals + 1, &end, 10);
-        if (errno || *end || end == equals + 1 || equals[1] == '-' || value == 0)
+        if (!prg_cli_whole_number(equals + 1, 1, UINT64_MAX, &value))
             break;
         set_limit(&settings->limits, i, value);
         return PRG_OK;
@@ -278,12 +286,7 @@ int prg_cli_clock_and_seed(const struct prg_cli_options *options, int64_t *ret_n
     *ret_seed = 1;
     if (now && !prg_clock_parse(now, ret_now_ns))
         return prg_fail(err, PRG_INVALID, "--now %s: a time as in 2026-06-01T00:00:00Z", now);
-    if (seed) {
-        char *end;
-        errno = 0;
-        *ret_seed = strtoull(seed, &end, 10);
-        if (errno || *end || end == seed || seed[0] == '-')
-            return prg_fail(err, PRG_INVALID, "--seed %s: a whole number from 0 to 2^64 - 1", seed);
-    }
+    if (seed && !prg_cli_whole_number(seed, 0, UINT64_MAX, ret_seed))
+        return prg_fail(err, PRG_INVALID, "--seed %s: a whole number from 0 to %" PRIu64, seed, UINT64_MAX);
     return PRG_OK;
 }

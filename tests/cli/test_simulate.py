@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import re
+import threading
 import unittest
 
 import yaml
@@ -148,15 +149,65 @@ return M
                 _, err = self.run_perigee("simulate", option, value, path, code=2)
                 self.assertEqual(err, f"error: {option} goes with --random N; a scenario has its faults among its steps\n")
 
+    def test_numbers_are_digits_and_within_their_range(self):
+        for option, value, said in (("--random", " -1", "a whole number from 1 to 18446744073709551615"),
+                                    ("--random", "+3", "a whole number from 1 to 18446744073709551615"),
+                                    ("--seed", " -3", "a whole number from 0 to 18446744073709551615"),
+                                    ("--rounds", "0", "a whole number from 1 to 1000"),
+                                    ("--rounds", "1001", "a whole number from 1 to 1000")):
+            args = [] if option == "--random" else ["--random", "1"]
+            _, err = self.run_perigee("simulate", *args, option, value, JOBS, code=2)
+            self.assertEqual(err, f"error: {option} {value}: {said}\n")
+        _, err = self.run_perigee("plan", "-f", JOBS, "--seed", " -3", code=2)
+        self.assertEqual(err, "error: --seed  -3: a whole number from 0 to 18446744073709551615\n")
+        _, err = self.run_perigee("plan", "-f", JOBS, "--limit", "steps= -3", code=2)
+        self.assertIn("--limit steps= -3: NAME=N", err)
+
+    def test_a_namespace_is_for_random_schedules(self):
+        _, err = self.run_perigee("simulate", "-n", "factory", SCENARIO, code=2)
+        self.assertEqual(err, "error: --namespace goes with --random N; what says no namespace in a scenario is in default\n")
+
     def objects(self):
         with open(os.path.join(JOBS, "data.yaml")) as f, open(os.path.join(JOBS, "job.yaml")) as g:
             return [*yaml.safe_load_all(f), yaml.safe_load(g)]
+
+    def test_objects_without_a_namespace_are_in_the_same_one_in_random_schedules(self):
+        objects = self.objects()
+        for one in objects:
+            del one["metadata"]["namespace"]
+        self.write("scenario.json", json.dumps({"objects": objects}))
+        out, _ = self.run_perigee("simulate", "--random", "2", self.path("scenario.json"))
+        self.assertIn("jobs 0 stuck", out)
+        out, _ = self.run_perigee("simulate", "--random", "20", "--faults", "drop", "-n", "here", self.path("scenario.json"), code=1)
+        self.assertIn(": here/helmet: stuck in", out)
+
+    def write_pipe(self, path, text):
+        with open(path, "w") as f:
+            f.write(text)
+
+    def test_files_of_random_schedules_are_read_once_and_errors_say_where(self):
+        objects = self.objects()
+        text = yaml.safe_dump_all(objects)
+        out, _ = self.run_perigee("simulate", "--random", "1", "-", stdin=text)
+        self.assertIn("jobs 0 stuck", out)
+        path = self.path("pipe")
+        os.mkfifo(path)
+        writer = threading.Thread(target=self.write_pipe, args=(path, text), daemon=True)
+        writer.start()
+        out, _ = self.run_perigee("simulate", "--random", "1", path)
+        writer.join()
+        self.assertIn("jobs 0 stuck", out)
+        self.write("odd.json", json.dumps({"objects": [{"apiVersion": "v1", "kind": []}]}))
+        _, err = self.run_perigee("simulate", "--random", "1", self.path("odd.json"), code=2)
+        self.assertEqual(err, f"error: {self.path('odd.json')}:1: /kind must be a string, not array\n")
 
     def test_an_object_is_given_once(self):
         objects = self.objects()
         self.write("twice.json", json.dumps({"objects": objects + objects[:1]}, indent=1))
         _, err = self.run_perigee("simulate", self.path("twice.json"), code=2)
         self.assertRegex(err, ":[0-9]+:3: /objects/4: sedna.io/Dataset factory/helmet-photos is among the objects already; keep one of the two\n$")
+        _, err = self.run_perigee("simulate", "--random", "1", self.path("twice.json"), code=2)
+        self.assertRegex(err, ":[0-9]+: sedna.io/Dataset factory/helmet-photos is also at .*twice.json:[0-9]+; keep one of the two\n$")
 
     def test_a_pod_of_a_type_is_looked_for_in_the_namespace_given(self):
         objects = self.objects()
@@ -196,7 +247,7 @@ function M.report() error("no such luck") end""")
 
     def test_no_schedule_at_all_is_no_success(self):
         _, err = self.run_perigee("simulate", "--random", "0", JOBS, code=2)
-        self.assertEqual(err, "error: --random 0: a whole number from 1 on\n")
+        self.assertEqual(err, "error: --random 0: a whole number from 1 to 18446744073709551615\n")
 
 
 class PlanJob(Case):
