@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "json/pointer.h"
 #include "learning/names.h"
 #include "learning/status.h"
 #include "object/meta.h"
 #include "simulate/controller.h"
+#include "json/pointer.h"
 
 #define START_NS INT64_C(1704067200000000000) // 2024-01-01T00:00:00Z
 #define SECOND_NS INT64_C(1000000000)
