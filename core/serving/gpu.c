@@ -53,7 +53,7 @@ static int rank_of(const char *resource, const cJSON *custom_types, const struct
 
 bool prg_gpu_is(const char *resource, const cJSON *custom_types)
 {
-    return rank_of(resource, custom_types, &prg_compat_fixed) >= 0;
+    return resource && rank_of(resource, custom_types, &prg_compat_fixed) >= 0;
 }
 
 // What is no quantity counts as none; the typed normal form has no such thing. Beyond int64 the original counts what Go

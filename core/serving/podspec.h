@@ -72,6 +72,7 @@ void prg_gpu_ray(int64_t total, int64_t head_requested, int64_t worker_requested
                  const char **ret_refusal, struct prg_arena *arena);
 void prg_gpu_mp(int64_t pipeline_parallel, int64_t tensor_parallel, struct prg_topology *ret);
 // Whether a resource is a GPU, of the known kinds or a further one (an array of names or NULL).
+// resource NULL, as of an item of a list: no.
 bool prg_gpu_is(const char *resource, const cJSON *custom_types);
 // The GPU resource of a container's resources (GetGPUResourceQtyByType): name or NULL, and the request's value rounded
 // up. custom_types: further kinds, an array of names or NULL. With gpu_kinds mended a limit counts where there is no

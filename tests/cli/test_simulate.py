@@ -251,6 +251,18 @@ function M.report() error("no such luck") end""")
 
 
 class PlanJob(Case):
+    def test_limits_that_are_a_list_are_compared_without_harm(self):
+        with open(os.path.join(JOBS, "job.yaml")) as f:
+            job = yaml.safe_load(f)
+        job["spec"]["trainSpec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = [{}]
+        ready = {"stage": "Train", "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z",
+                 "data": json.dumps({"input": {"models": [{"url": "/m", "format": "ckpt"}], "dataURL": "/d"}})}
+        job["status"] = {"conditions": [ready]}
+        with open(os.path.join(JOBS, "data.yaml")) as f:
+            self.write("jobs.yaml", yaml.safe_dump_all([job, *yaml.safe_load_all(f)]))
+        _, err = self.run_perigee("diff", "-f", self.path("jobs.yaml"), "--policies", POLICIES, code=1)
+        self.assertNotIn("runtime error", err)
+
     def test_a_job_is_planned_by_kind_and_name(self):
         for kind in ("incrementallearningjob", "il", "IncrementalLearningJobs.sedna.io"):
             plan = self.plan("-f", JOBS, "-n", "factory", kind + "/helmet")
