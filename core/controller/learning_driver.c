@@ -38,9 +38,10 @@ static void wake(struct prg_learning_driver *d)
 
 // ---- from the loop to the link ----
 
-static void tell_job(const struct prg_reader *store, const cJSON *job, enum prg_learning_change change, void *ctx)
+static void tell_job(const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
+                     enum prg_learning_change change, void *ctx)
 {
-    prg_edge_tell_job(((struct prg_learning_driver *)ctx)->edge, store, job, change);
+    prg_edge_tell_job(((struct prg_learning_driver *)ctx)->edge, store, job, deployed, change);
 }
 
 static void tell_dataset(const struct prg_reader *store, const cJSON *dataset, enum prg_learning_change change,
@@ -102,10 +103,9 @@ static void on_delivered(const char *node, const char *kind, const char *ns, con
                          void *ctx)
 {
     struct prg_learning_driver *d = ctx;
-    (void)node;
     if (d->is_freed || !is_deletion || strcmp(kind, PRG_KIND_JOB) != 0)
         return;
-    prg_learning_loop_delivered(d->loop, ns, name, now_ms());
+    prg_learning_loop_forgotten(d->loop, node, ns, name, now_ms());
     wake(d);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "edge/guard.h"
 #include "learning/names.h"
 #include "learning/plan.h"
 #include "learning/status.h"
@@ -19,8 +20,38 @@ static const char *text_or_empty(const char *text)
     return text ? text : "";
 }
 
+static cJSON *find_node(const cJSON *nodes, const char *name)
+{
+    cJSON *node = nodes ? nodes->child : NULL;
+    while (node && !prg_text_equal(prg_json_text(node), name))
+        node = node->next;
+    return node;
+}
+
+// NULL when there is none.
+static cJSON *deployed_nodes(struct prg_arena *arena, const cJSON *before, const cJSON *job, const char *dataset)
+{
+    const char *now = prg_guard_deploying_node(job);
+    cJSON *nodes = prg_json_array(arena);
+    const cJSON *node;
+    prg_json_each (node, before)
+        prg_json_append(nodes, prg_json_string(arena, prg_json_text(node)));
+    if (*now && strcmp(now, dataset) != 0 && !find_node(nodes, now)) // the Dataset's goes on from round to round
+        prg_json_append(nodes, prg_json_string(arena, now));
+    return nodes->child ? nodes : NULL;
+}
+
+void prg_ledger_forgotten(struct prg_ledger_entry *entry, const char *node)
+{
+    cJSON *found = find_node(entry->deployed, node);
+    if (found)
+        prg_json_detach(entry->deployed, found);
+    if (entry->deployed && !entry->deployed->child)
+        entry->deployed = NULL;
+}
+
 bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
-                   struct prg_ledger_entry *ret)
+                   const struct prg_ledger_entry *before, struct prg_ledger_entry *ret)
 {
     const char *ns = prg_meta_namespace(job), *name = prg_json_get_text(prg_json_at(job, "spec", "dataset"), "name");
     const cJSON *dataset = name ? prg_reader_get(store, PRG_SEDNA_GROUP, PRG_KIND_DATASET, ns, name) : NULL;
@@ -34,14 +65,16 @@ bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, cons
         nodes[i] = prg_arena_strdup(arena, text_or_empty(nodes[i]));
         is_known = is_known || *nodes[i];
     }
-    *ret = (struct prg_ledger_entry){.ns = prg_arena_strdup(arena, ns),
-                                     .name = prg_arena_strdup(arena, prg_meta_name(job)),
-                                     .uid = prg_arena_strdup(arena, prg_meta_uid(job)),
-                                     .dataset = nodes[0],
-                                     .train = nodes[1],
-                                     .eval = nodes[2],
-                                     .deploy = nodes[3],
-                                     .gone = ""};
+    *ret =
+        (struct prg_ledger_entry){.ns = prg_arena_strdup(arena, ns),
+                                  .name = prg_arena_strdup(arena, prg_meta_name(job)),
+                                  .uid = prg_arena_strdup(arena, prg_meta_uid(job)),
+                                  .dataset = nodes[0],
+                                  .train = nodes[1],
+                                  .eval = nodes[2],
+                                  .deploy = nodes[3],
+                                  .gone = "",
+                                  .deployed = deployed_nodes(arena, before ? before->deployed : NULL, job, nodes[0])};
     return is_known && prg_job_condition_latest(job).node;
 }
 
@@ -64,6 +97,8 @@ static cJSON *tree_of(struct prg_arena *arena, const struct prg_ledger_entry *en
     prg_json_set_string(arena, tree, "eval", entry->eval);
     prg_json_set_string(arena, tree, "deploy", entry->deploy);
     prg_json_set_string(arena, tree, "gone", *entry->gone ? entry->gone : NULL);
+    if (entry->deployed)
+        prg_json_set(arena, tree, "deployed", prg_json_copy(arena, entry->deployed));
     return tree;
 }
 
@@ -91,6 +126,16 @@ cJSON *prg_ledger_object(struct prg_arena *arena, const struct prg_ledger_entry 
     return object;
 }
 
+// The list, or NULL when it is none of texts.
+static cJSON *texts_of(cJSON *list)
+{
+    const cJSON *item;
+    prg_json_each (item, list)
+        if (!prg_json_is_string(item))
+            return NULL;
+    return prg_json_is_array(list) && list->child ? list : NULL;
+}
+
 bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_ledger_entry *ret)
 {
     const char *text = prg_json_get_text(prg_json_get(object, "data"), "job");
@@ -105,7 +150,8 @@ bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_le
                                      .train = text_or_empty(prg_json_get_text(tree, "train")),
                                      .eval = text_or_empty(prg_json_get_text(tree, "eval")),
                                      .deploy = text_or_empty(prg_json_get_text(tree, "deploy")),
-                                     .gone = text_or_empty(prg_json_get_text(tree, "gone"))};
+                                     .gone = text_or_empty(prg_json_get_text(tree, "gone")),
+                                     .deployed = texts_of(prg_json_get(tree, "deployed"))};
     return strcmp(prg_meta_name(object), prg_ledger_name(arena, ret->name)) == 0;
 }
 

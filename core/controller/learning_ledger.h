@@ -4,8 +4,10 @@
 //
 // ConfigMap perigee-edge-JOB in the job's namespace, label perigee.dev/ledger: edge, without an owner (it has to
 // outlive the job): data.job is {"uid", "name", "dataset", "train", "eval", "deploy"}, the last four names of nodes,
-// and "gone", the time when the job was missed while a node was still to be told. It is written before the first node
-// is told, and removed when the last node has read that the job is gone, or PRG_LEDGER_DAYS after that.
+// "gone", the time when the job was missed while a node was still to be told, and "deployed", the nodes that took part
+// in a deployment and have not read since that they are to forget the job: one that is never told would not take part
+// in the next. It is written before the first node is told, and removed when the last node has read that the job is
+// gone, or PRG_LEDGER_DAYS after that.
 #pragma once
 #include "object/reader.h"
 
@@ -17,11 +19,14 @@ struct prg_ledger_entry { // texts in an arena, never NULL
     const char *ns, *name, *uid;
     const char *dataset, *train, *eval, *deploy; // nodes, or ""
     const char *gone;                            // since when, or ""
+    cJSON *deployed;                             // names of nodes, or NULL
 };
 
-// What is to be kept of a job. false: no node knows of it.
+// What is to be kept of a job, after what was kept before (NULL: nothing). false: no node knows of it.
 bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
-                   struct prg_ledger_entry *ret);
+                   const struct prg_ledger_entry *before, struct prg_ledger_entry *ret);
+// node has forgotten the job.
+void prg_ledger_forgotten(struct prg_ledger_entry *entry, const char *node);
 uint64_t prg_ledger_digest(const struct prg_ledger_entry *entry);      // never 0
 const char *prg_ledger_name(struct prg_arena *arena, const char *job); // of the ConfigMap
 cJSON *prg_ledger_object(struct prg_arena *arena, const struct prg_ledger_entry *entry);

@@ -333,13 +333,16 @@ void prg_learning_loop_report(struct prg_learning_loop *loop, const struct prg_l
     learning_enqueue(subject, 0);
 }
 
-void prg_learning_loop_delivered(struct prg_learning_loop *loop, const char *ns, const char *name, uint64_t now_ms)
+void prg_learning_loop_forgotten(struct prg_learning_loop *loop, const char *node, const char *ns, const char *name,
+                                 uint64_t now_ms)
 {
     prg_auto_arena arena = {0};
     struct learning_subject *subject = prg_map_get(&loop->subjects, prg_arena_printf(&arena, "job %s/%s", ns, name));
     loop->now_ms = now_ms;
-    if (subject)
-        learning_enqueue(subject, 0);
+    if (!subject)
+        return;
+    learning_turn_forgotten(subject, node);
+    learning_enqueue(subject, 0);
 }
 
 // ---- turns ----

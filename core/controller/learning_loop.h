@@ -21,7 +21,9 @@ struct prg_learning_loop;
 
 // What the loop needs of the link to edge nodes (edge/edge.h). All NULL: the edge is played by hand.
 struct prg_learning_edge {
-    void (*tell_job)(const struct prg_reader *store, const cJSON *job, enum prg_learning_change change, void *ctx);
+    // deployed: nodes that took part in a deployment and have not forgotten the job since (edge/guard.h), or NULL.
+    void (*tell_job)(const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
+                     enum prg_learning_change change, void *ctx);
     void (*tell_dataset)(const struct prg_reader *store, const cJSON *dataset, enum prg_learning_change change,
                          void *ctx);
     // Deletions of the job that a node has not read yet.
@@ -77,5 +79,6 @@ struct prg_learning_message { // borrowed during the call
 // Queues the report behind those of the same object that wait. answer comes once, from run.
 void prg_learning_loop_report(struct prg_learning_loop *loop, const struct prg_learning_message *message,
                               prg_learning_answer_fn answer, void *ctx, uint64_t now_ms);
-// A node has read that a job is gone.
-void prg_learning_loop_delivered(struct prg_learning_loop *loop, const char *ns, const char *name, uint64_t now_ms);
+// A node has read that it is to forget a job: that it is gone, or that its round is over.
+void prg_learning_loop_forgotten(struct prg_learning_loop *loop, const char *node, const char *ns, const char *name,
+                                 uint64_t now_ms);

@@ -76,6 +76,8 @@ const cJSON *learning_subject_get(const struct learning_subject *subject);
 void learning_remember_pod(struct prg_learning_loop *loop, const char *pod, const struct learning_subject *job);
 
 // ---- learning_turn.c ----
+// node has read that it is to forget the job.
+void learning_turn_forgotten(struct learning_subject *subject, const char *node);
 // Begins a turn, and ends it at once when nothing has to be written. The subject may be gone afterwards.
 void learning_turn_begin(struct learning_subject *subject);
 // Draws the conclusions of a turn that ended, and frees it.

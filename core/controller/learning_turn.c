@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "controller/learning_state.h"
+#include "edge/guard.h"
 #include "learning/names.h"
 #include "learning/outlook.h"
 #include "learning/pick.h"
@@ -31,6 +32,7 @@ struct learning_turn {
     struct prg_error err;            // of what was to be written, which then is not; or of the ledger
     enum prg_write_retry retry;      // of a ledger that could not be written
     bool has_error, is_store_open;   // a write of the ledger is under way
+    uint64_t digest;                 // LEDGER: of the entry that is written
     int64_t stored_ns;               // REPORT: time of the condition that is stored
 };
 
@@ -115,6 +117,15 @@ static const cJSON *last_known(const struct learning_subject *subject, struct pr
     return subject->entry.name ? prg_ledger_ghost(arena, &subject->entry) : NULL;
 }
 
+void learning_turn_forgotten(struct learning_subject *subject, const char *node)
+{
+    prg_auto_arena arena = {0};
+    const cJSON *told = last_known(subject, &arena);
+    // What it forgets may be of an earlier part, and that it takes part in a deployment is what it is told next.
+    if (!told || strcmp(prg_guard_deploying_node(told), node) != 0)
+        prg_ledger_forgotten(&subject->entry, node);
+}
+
 static void tell_job_gone(const struct learning_subject *subject)
 {
     const struct prg_learning_edge *edge = &subject->loop->options.edge;
@@ -124,7 +135,7 @@ static void tell_job_gone(const struct learning_subject *subject)
     if (!job)
         return;
     prg_ledger_reader_init(&reader, &arena, &subject->loop->store->reader, job, &subject->entry);
-    edge->tell_job(&reader.reader, job, PRG_CHANGE_DELETED, edge->ctx);
+    edge->tell_job(&reader.reader, job, subject->entry.deployed, PRG_CHANGE_DELETED, edge->ctx);
 }
 
 static void tell_dataset_gone(const struct learning_subject *subject)
@@ -141,12 +152,12 @@ static void tell_reporter(const struct learning_subject *subject, const char *no
 {
     const struct prg_learning_edge *edge = &subject->loop->options.edge;
     prg_auto_arena arena = {0};
-    struct prg_ledger_entry entry = {subject->ns, subject->name, "", node, "", "", "", ""};
+    struct prg_ledger_entry entry = {subject->ns, subject->name, "", node, "", "", "", "", NULL};
     struct prg_ledger_reader reader;
     cJSON *ghost = prg_ledger_ghost(&arena, &entry);
     prg_ledger_reader_init(&reader, &arena, &subject->loop->store->reader, ghost, &entry);
     if (!subject->is_dataset && edge->tell_job && !subject->entry.name) {
-        edge->tell_job(&reader.reader, ghost, PRG_CHANGE_DELETED, edge->ctx);
+        edge->tell_job(&reader.reader, ghost, NULL, PRG_CHANGE_DELETED, edge->ctx);
     } else if (subject->is_dataset && edge->tell_dataset) {
         cJSON *dataset = prg_json_copy(&arena, reader.dataset), *meta = prg_json_get(dataset, "metadata");
         prg_json_set_string(&arena, meta, "name", subject->name);
@@ -177,6 +188,7 @@ static bool begin_entry(struct learning_subject *subject)
         return false;
     struct learning_turn *turn = turn_new(subject, TURN_LEDGER);
     turn->is_store_open = true;
+    turn->digest = digest;
     prg_store_write(
         subject->loop->store,
         &(struct prg_write_request){.kind = PRG_WRITE_APPLY, .object = prg_ledger_object(&arena, &subject->entry)},
@@ -188,14 +200,15 @@ static bool begin_entry(struct learning_subject *subject)
 static bool begin_ledger(struct learning_subject *subject, const cJSON *job)
 {
     prg_auto_arena arena = {0};
+    const struct prg_reader *reader = &subject->loop->store->reader;
     struct prg_ledger_entry entry;
-    if (!prg_ledger_of(&arena, &subject->loop->store->reader, job, &entry))
+    if (!prg_ledger_of(&arena, reader, job, subject->entry.name ? &subject->entry : NULL, &entry))
         return false;
     if (!subject->entry.name || prg_ledger_digest(&entry) != prg_ledger_digest(&subject->entry)) {
         if (!subject->entry.name)
             subject->unrecorded = 0; // another time it may be kept
         prg_arena_reset(&subject->entry_arena);
-        (void)prg_ledger_of(&subject->entry_arena, &subject->loop->store->reader, job, &subject->entry);
+        (void)prg_ledger_of(&subject->entry_arena, reader, job, &entry, &subject->entry);
     }
     return begin_entry(subject);
 }
@@ -246,14 +259,14 @@ static void end_ledger(struct learning_turn *turn)
     char text[PRG_ERROR_LINE];
     prg_auto_arena arena = {0};
     if (!turn->has_error) {
-        subject->recorded = prg_ledger_digest(&subject->entry);
+        subject->recorded = turn->digest;
         subject->record_tries = 0;
     } else if (turn->retry == PRG_RETRY_SOON && subject->record_tries < LEDGER_TRIES) {
         learning_enqueue(subject, (uint64_t)LEDGER_MS << subject->record_tries++);
         return;
     } else {
         // Better to go on without: only a deletion that nobody sees would not be told.
-        subject->unrecorded = prg_ledger_digest(&subject->entry);
+        subject->unrecorded = turn->digest;
         subject->record_tries = 0;
         prg_log(
             PRG_LOG_WARNING,
@@ -600,7 +613,7 @@ static bool begin_gone(struct learning_subject *subject)
         edge->waiting_deletions(subject->ns, subject->name, edge->ctx) > 0) {
         subject->failures = subject->conflicts = 0;
         if (!has_waited_enough(subject))
-            return false; // prg_learning_loop_delivered wakes it
+            return false; // prg_learning_loop_forgotten wakes it
         edge->give_up_deletions(subject->ns, subject->name, edge->ctx);
     }
     if ((subject->entry.name || subject->recorded) && begin_clear(subject))
@@ -624,7 +637,7 @@ static bool tell_stored(struct learning_subject *subject, const cJSON *object)
         }
         if (begin_ledger(subject, object))
             return true;
-        edge->tell_job(reader, object, PRG_CHANGE_STORED, edge->ctx);
+        edge->tell_job(reader, object, subject->entry.deployed, PRG_CHANGE_STORED, edge->ctx);
         if (subject->entry.name)
             remember_last(subject, object);
     }

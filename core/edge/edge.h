@@ -113,8 +113,8 @@ void prg_edge_free(struct prg_edge *edge);
 
 // A job or Dataset as stored now. PRG_CHANGE_STORED for each one at start and whenever it, or a Model, Dataset or
 // Secret that it names, changed; PRG_CHANGE_DELETED with the last that is known of it. The same thing told twice sends
-// nothing twice.
-void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, const cJSON *job,
+// nothing twice. deployed: as of prg_guard_job; a node is taken out when delivered says that it read a deletion.
+void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                        enum prg_learning_change change);
 void prg_edge_tell_dataset(struct prg_edge *edge, const struct prg_reader *store, const cJSON *dataset,
                            enum prg_learning_change change);

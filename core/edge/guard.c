@@ -15,6 +15,9 @@
 //   Deploy Running      P
 //   Deploy ended        nobody: the next round begins anew there
 //
+// One that took part in a deployment and missed that it was to forget the job does so before it evaluates again, when
+// no report of a worker passes through it: in Eval Ready and Starting where T evaluates next, else with Eval Running.
+//
 // Who of them is sent the job now is what the messages ask for, and D while the first training is under way: a Local
 // Controller left in Train Waiting would begin a second round, for which it has no model.
 #include "edge/guard.h"
@@ -40,6 +43,7 @@ struct guard {
     const char *ns, *name;
     struct prg_job_condition latest;
     const char *dataset, *train, *eval, *deploy; // nodes, "" when not known
+    const cJSON *deployed;
     bool is_hot;
 };
 
@@ -502,23 +506,57 @@ static void add_models(struct guard *g, const cJSON *messages)
     }
 }
 
+static const char *annotation(const cJSON *job, const char *key)
+{
+    const char *value = prg_meta_annotation(job, key);
+    return value ? value : "";
+}
+
+static const char *node_of(const cJSON *job, const char *stage)
+{
+    return annotation(job, is(stage, PRG_STAGE_TRAIN)  ? PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_TRAIN
+                           : is(stage, PRG_STAGE_EVAL) ? PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_EVAL
+                                                       : PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_DEPLOY);
+}
+
+static bool has_ended(const char *type)
+{
+    return is(type, PRG_TYPE_COMPLETED) || is(type, PRG_TYPE_FAILED);
+}
+
+const char *prg_guard_deploying_node(const cJSON *job)
+{
+    struct prg_job_condition latest = prg_job_condition_latest(job);
+    if (!latest.node || !is(latest.stage, PRG_STAGE_DEPLOY) || has_ended(latest.type))
+        return "";
+    return node_of(job, is(latest.type, PRG_TYPE_RUNNING) ? PRG_STAGE_DEPLOY : PRG_STAGE_EVAL);
+}
+
+// It took part in a deployment and has not forgotten the job since: it would take part in no other.
+static bool has_deployed(const struct guard *g, const char *node)
+{
+    const cJSON *name;
+    prg_json_each (name, g->deployed)
+        if (is(prg_json_text(name), node))
+            return true;
+    return false;
+}
+
 // The table on top of this file.
 static bool knows(const struct guard *g, const char *node)
 {
     const char *stage = g->latest.stage, *type = g->latest.type;
     const char *next = g->is_hot ? g->deploy : g->eval;
-    bool has_ended = is(type, PRG_TYPE_COMPLETED) || is(type, PRG_TYPE_FAILED), is_running = is(type, PRG_TYPE_RUNNING);
+    bool is_over = has_ended(type), is_running = is(type, PRG_TYPE_RUNNING);
     if (is(node, g->dataset))
         return true;
     if (is(stage, PRG_STAGE_TRAIN))
-        return is(node, g->train) && (is_running || (has_ended && is(node, next)));
-    if (is(stage, PRG_STAGE_EVAL) && !has_ended && !is_running)
-        return is(node, g->train) && is(node, next);
+        return is(node, g->train) && (is_running || (is_over && is(node, next)));
+    if (is(stage, PRG_STAGE_EVAL) && !is_over && !is_running)
+        return is(node, g->train) && is(node, next) && (is(type, PRG_TYPE_WAITING) || !has_deployed(g, node));
     if (is(stage, PRG_STAGE_EVAL))
         return is(node, g->eval) && (!is(type, PRG_TYPE_FAILED) || is(node, next));
-    if (is(stage, PRG_STAGE_DEPLOY) && !has_ended)
-        return is(node, is_running ? g->deploy : g->eval);
-    return false;
+    return is(stage, PRG_STAGE_DEPLOY) && !is_over && is(node, prg_guard_deploying_node(g->job));
 }
 
 // D has begun the first round, or a further one without a model, and must not begin another while that is under way.
@@ -529,13 +567,31 @@ static bool must_stop_asking(struct guard *g, const char *node)
            !is(type, PRG_TYPE_COMPLETED) && !is(type, PRG_TYPE_FAILED) && !trained_for(g, initial_model(g));
 }
 
+static bool is_gentle(const struct guard *g, const char *node)
+{
+    return is(node, g->deploy) && prg_meta_annotation(g->job, PRG_ANNOTATION_HOT_UPDATE);
+}
+
 static void forget(struct guard *g, const char *node)
 {
     struct prg_guard_entry *entry = add(g->arena, g->answer, node, KIND_JOB, g->job);
     entry->is_deletion = true;
     entry->content = prg_json_copy(g->arena, g->job); // its header is all that counts, so no Secret
     prg_json_set_string(g->arena, entry->content, "kind", PRG_KIND_JOB);
-    entry->is_gentle = is(node, g->deploy) && prg_meta_annotation(g->job, PRG_ANNOTATION_HOT_UPDATE);
+    entry->is_gentle = is_gentle(g, node);
+}
+
+// Nodes that took part in a deployment and are none of the job's any more.
+static void forget_former(struct guard *g)
+{
+    const cJSON *name;
+    prg_json_each (name, g->deployed) {
+        const struct prg_guard_entry *entry = g->answer->first;
+        while (entry && !(is(entry->kind, KIND_JOB) && is(entry->node, prg_json_text(name))))
+            entry = entry->next;
+        if (!entry)
+            forget(g, prg_json_text(name));
+    }
 }
 
 static void add_job(struct guard *g, const cJSON *messages)
@@ -557,9 +613,12 @@ static void add_job(struct guard *g, const cJSON *messages)
         if (!is_asked(messages, KIND_JOB, nodes[i]) && !must_stop_asking(g, nodes[i]))
             continue;
         entry->content = content;
+        entry->forgets_first = has_deployed(g, nodes[i]) && is(g->latest.stage, PRG_STAGE_EVAL);
+        entry->is_gentle = entry->forgets_first && is_gentle(g, nodes[i]);
         entry->held = verdict.why;
         entry->is_for_people = verdict.is_for_people && *nodes[i];
     }
+    forget_former(g);
 }
 
 static void forget_everywhere(struct guard *g)
@@ -572,17 +631,12 @@ static void forget_everywhere(struct guard *g)
         if (!is_seen)
             forget(g, nodes[i]);
     }
+    forget_former(g);
     for (struct prg_guard_entry *entry = g->answer->first; entry; entry = entry->next)
         entry->is_gentle = false; // the folder goes with the job
 }
 
-static const char *annotation(const cJSON *job, const char *key)
-{
-    const char *value = prg_meta_annotation(job, key);
-    return value ? value : "";
-}
-
-void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
+void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                    enum prg_learning_change change, struct prg_guard_answer *ret)
 {
     struct guard g = {.arena = arena,
@@ -592,9 +646,10 @@ void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, cons
                       .ns = prg_meta_namespace(job),
                       .name = prg_meta_name(job),
                       .latest = prg_job_condition_latest(job),
-                      .train = annotation(job, PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_TRAIN),
-                      .eval = annotation(job, PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_EVAL),
-                      .deploy = annotation(job, PRG_ANNOTATION_NODE_PREFIX PRG_STAGE_DEPLOY),
+                      .train = node_of(job, PRG_STAGE_TRAIN),
+                      .eval = node_of(job, PRG_STAGE_EVAL),
+                      .deploy = node_of(job, PRG_STAGE_DEPLOY),
+                      .deployed = deployed,
                       .is_hot = prg_json_get_true(prg_json_at(job, "spec", "deploySpec", "model"), "hotUpdateEnabled")};
     const char *name = prg_json_get_text(prg_json_at(job, "spec", "dataset"), "name");
     const cJSON *dataset = name && *name ? prg_reader_get(store, PRG_SEDNA_GROUP, PRG_KIND_DATASET, g.ns, name) : NULL;
@@ -638,7 +693,7 @@ cJSON *prg_guard_held(struct prg_arena *arena, const struct prg_reader *store, c
 {
     cJSON *list = prg_json_array(arena);
     struct prg_guard_answer answer;
-    prg_guard_job(arena, store, job, PRG_CHANGE_STORED, &answer);
+    prg_guard_job(arena, store, job, NULL, PRG_CHANGE_STORED, &answer);
     for (const struct prg_guard_entry *entry = answer.first; entry; entry = entry->next) {
         if (!entry->held || !*entry->node)
             continue;

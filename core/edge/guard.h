@@ -17,6 +17,7 @@ struct prg_guard_entry { // what one node should know of one object
     const char *ns, *name;
     cJSON *content; // NULL: nothing is to be sent now; the node may go on with what it was told before
     bool is_deletion;
+    bool forgets_first; // an insertion: the node has to forget what it knows of the object before
     // The node serves a model out of a folder that the Local Controller clears when it forgets the job: it must be told
     // first that there is no such folder.
     bool is_gentle;
@@ -30,9 +31,14 @@ struct prg_guard_answer {
     bool is_unknown;
 };
 
-// All about a job: it, its models, and the nodes that are to forget it. Texts are borrowed from job and store, or in
-// arena.
-void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
+// Who takes its part in job's deployment now, or "": it remembers that it did until it forgets the job, and would not
+// do it again in the next round.
+const char *prg_guard_deploying_node(const cJSON *job);
+
+// All about a job: it, its models, and the nodes that are to forget it. deployed: names of nodes that took their part
+// in a deployment and have not forgotten the job since, as far as anybody knows; NULL: none. Texts are borrowed from
+// job, deployed and store, or in arena.
+void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                    enum prg_learning_change change, struct prg_guard_answer *ret);
 void prg_guard_dataset(struct prg_arena *arena, const struct prg_reader *store, const cJSON *dataset,
                        enum prg_learning_change change, struct prg_guard_answer *ret);

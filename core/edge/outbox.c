@@ -257,7 +257,8 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     count(outbox, item, (size_t)-1);
     item->is_released = false;
     bool is_repeated = want->is_deletion && item->is_deletion; // what a deletion says does not matter
-    item->deletes_first = !want->is_deletion && (item->deletes_first || (item->is_deletion && !item->is_read));
+    item->deletes_first =
+        !want->is_deletion && (want->deletes_first || item->deletes_first || (item->is_deletion && !item->is_read));
     if (item->is_deletion != want->is_deletion || !want->is_deletion)
         item->is_read = false;
     if (want->is_final && !item->is_final && item->sent == PRG_SENT_DELETION && item->sent_number == 0) {
@@ -272,7 +273,7 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
         replace_text(&text, &length, want->text, want->length);
         item->text = text;
         item->length = length;
-        if (!item->deletes_first)
+        if (!item->deletes_first || want->prelude)
             replace_text(&item->prelude, &item->prelude_length, want->prelude, want->prelude_length);
         item->digest = want->text ? prg_map_hash(want->text, want->length) : 0;
     }

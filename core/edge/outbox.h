@@ -55,6 +55,7 @@ struct prg_outbox_want { // borrowed during the call
     const char *text; // NULL: nothing to be sent now, but the node may go on knowing the object
     size_t length;
     bool is_deletion, is_final;
+    bool deletes_first;  // an insertion: the node has to forget the object before
     const char *prelude; // of a deletion: content to be told first, or NULL
     size_t prelude_length;
     const char *held; // or NULL

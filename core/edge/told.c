@@ -106,6 +106,7 @@ static void put(struct prg_edge *edge, struct prg_arena *arena, const struct prg
                                    .length = text ? strlen(text) : 0,
                                    .is_deletion = entry->is_deletion,
                                    .is_final = is_final,
+                                   .deletes_first = entry->forgets_first,
                                    .prelude = prelude,
                                    .prelude_length = prelude ? strlen(prelude) : 0,
                                    .held = entry->held};
@@ -218,7 +219,7 @@ static void keep_models(struct prg_edge *edge, struct job_record *record, const 
     release_models(edge, &before, ns);
 }
 
-void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, const cJSON *job,
+void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                        enum prg_learning_change change)
 {
     prg_auto_arena arena;
@@ -226,7 +227,7 @@ void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, co
     const char *ns = prg_meta_namespace(job);
     char *key = pair(ns, prg_meta_name(job));
     prg_arena_init(&arena);
-    prg_guard_job(&arena, store, job, change, &answer);
+    prg_guard_job(&arena, store, job, deployed, change, &answer);
     bool is_deleted = change == PRG_CHANGE_DELETED;
     if (!is_deleted) {
         struct job_record *record = record_of(edge, key);

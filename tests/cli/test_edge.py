@@ -84,8 +84,15 @@ class Edge(learning.Learning):
         path = self.path("store", ".perigee", "objects", "core", "Pod", "factory", name + ".yaml")
         return yaml.safe_load(read_file(path))
 
+    def ledger(self):
+        return read_file(self.path("store", ".perigee", "objects", "core", "ConfigMap", "factory", "perigee-edge-helmet.yaml"))
+
     def knows_job(self, node):
         return ("factory", "helmet") in self.controllers[node].jobs
+
+    def is_told(self, node, state):
+        job = self.controllers[node].jobs.get(("factory", "helmet"))
+        return job and list(job.latest()) == state.split()
 
     def work(self):
         """What the workers do now: each train and eval pod posts once, when its job runs."""
@@ -99,8 +106,8 @@ class Edge(learning.Learning):
         if not new:
             return
         node = self.pod(new[-1])["spec"]["nodeName"]
-        if not self.knows_job(node):
-            return  # a worker tries again
+        if not self.is_told(node, history[-1]):
+            return  # workers take longer than messages
         self.posted.update(new)
         url = f"/output/train/{len(self.pods('train-'))}/model.ckpt"
         os.makedirs(os.path.dirname(self.root + url), exist_ok=True)
@@ -113,7 +120,7 @@ class Edge(learning.Learning):
             self.post(node, kind, "completed",
                       [{"format": "ckpt", "url": url, "metrics": {"precision": [0.9]}},
                        {"format": "ckpt", "url": "/models/served", "metrics": {"precision": [0.7]}}])
-        self.wait_for(lambda: self.history()[-1] != history[-1], 60)
+        self.wait_for(lambda: self.history()[-1] != history[-1], 60, self.where_it_stands)
         self.end_pod(kind)
 
     def load_model(self):
@@ -140,7 +147,12 @@ class Edge(learning.Learning):
             self.work()
             meanwhile()
             return condition()
-        return self.wait_for(look, seconds)
+        return self.wait_for(look, seconds, self.where_it_stands)
+
+    def where_it_stands(self):
+        said = {node: c.said[-4:] for node, c in self.controllers.items()}
+        told = {node: [h[:3] for h in c.heard[-6:]] for node, c in self.controllers.items()}
+        return f": states {self.history()}; said {said}; told {told}; log:\n{read_file(self.log)[-3000:]}"
 
     def run_round(self, number, hot, meanwhile=lambda: None):
         self.add_samples()
@@ -223,6 +235,32 @@ class Faults(Edge):
             self.run_round(number, False, kills)
         self.assertEqual(len(self.pods("train-")), 2)
         self.assertEqual(len(self.pods("eval-")), 2)
+
+    def test_a_node_that_missed_the_end_of_a_round_forgets_it_after_a_restart_of_the_controller(self):
+        # It trains and evaluates; while it is cut off the next round begins and the controller is killed.
+        self.make_edge(False, ("edge1", "edge2", "edge2", "edge1"))
+        self.start()
+        for node in ("edge1", "edge2"):
+            self.connect(node)
+        away = self.controllers["edge2"]
+        away.leaves_after = ("Deploy", "Ready")
+        self.add_samples()
+        self.until(lambda: "Deploy Completed" in self.history())
+        self.assertFalse(away.has_network.is_set())
+        heard = len(away.heard)
+        self.add_samples()
+        self.wait_for(lambda: self.history().count("Train Running") == 2)
+        self.assertIn('"deployed":["edge2"]', self.ledger())
+        self.kill()
+        self.start()
+        away.come_back()
+        self.until(lambda: self.history().count("Train Completed") == 2)
+        self.wait_for(lambda: ("delete", "incrementallearningjob", "helmet") in [h[:3] for h in list(away.heard)[heard:]])
+        self.wait_for(lambda: "deployed" not in self.ledger())
+        self.wait_for(lambda: self.knows_job("edge2"))
+        self.until(lambda: self.history().count("Deploy Completed") == 2 and self.history()[-1] == "Train Waiting")
+        self.assertEqual(read_file(self.root, "models/served"), "model 2")
+        self.assertEqual(len(self.pods("train-")), 2)
 
     def test_a_local_controller_that_starts_anew_goes_on(self):
         self.make_edge(False, ("edge1", "edge1", "edge1", "edge1"))

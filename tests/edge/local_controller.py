@@ -219,6 +219,9 @@ class LocalController:
         self.socket = None
         self.is_stopped = threading.Event()
         self.wake = threading.Event()
+        self.has_network = threading.Event()
+        self.has_network.set()
+        self.leaves_after = None  # (phase, status): leave() when that has been sent
         self.server = None
         self.threads = []
 
@@ -265,6 +268,14 @@ class LocalController:
         if current:
             current.close()
 
+    def leave(self):
+        """The node is cut off, and its Local Controller runs on, until come_back()."""
+        self.has_network.clear()
+        self.drop()
+
+    def come_back(self):
+        self.has_network.set()
+
     def die(self, why):
         with self.lock:
             self.crashed = self.crashed or str(why)
@@ -276,6 +287,8 @@ class LocalController:
 
     def connect_loop(self):
         while not self.is_stopped.is_set():
+            if not self.has_network.wait(self.tick):
+                continue
             try:
                 current = None
                 current = Socket(self.address, {"Node-Name": self.node})
@@ -306,6 +319,10 @@ class LocalController:
                 except (OSError, AttributeError):
                     self.outbox.append(message)
                     break
+                content = json.loads(base64.b64decode(message["content"]))
+                if self.leaves_after and (content.get("phase"), content.get("status")) == self.leaves_after:
+                    self.leaves_after = None
+                    self.leave()
 
     def say(self, object_, content):
         header = {"namespace": object_["metadata"]["namespace"], "resourceKind": object_.get("kind", ""),

@@ -68,10 +68,10 @@ static void a_job_that_no_node_knows_is_not_kept(void **state)
 {
     struct fixture *f = *state;
     struct prg_ledger_entry entry;
-    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), &entry));
+    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), NULL, &entry));
     put_dataset(f);
-    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), &entry));
-    assert_true(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[{'type': 'Waiting'}]"), &entry));
+    assert_false(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[]"), NULL, &entry));
+    assert_true(prg_ledger_of(&f->arena, &f->store->reader, job(f, "{}", "[{'type': 'Waiting'}]"), NULL, &entry));
     assert_string_equal(entry.dataset, "edge1");
 }
 
@@ -85,7 +85,7 @@ static void what_is_kept_reaches_the_same_nodes_when_all_else_is_gone(void **sta
                               "{'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge3', 'sedna.io/Deploy': 'edge4', "
                               "'sedna.io/model-hot-update-config': '/x'}",
                               "[{'stage': 'Train', 'type': 'Waiting'}]");
-    assert_true(prg_ledger_of(&f->arena, &f->store->reader, stored, &entry));
+    assert_true(prg_ledger_of(&f->arena, &f->store->reader, stored, NULL, &entry));
     const char *wanted = deletions(f, &f->store->reader, stored);
     assert_string_equal(wanted, "edge1 delete;edge2 delete;edge3 delete;edge4 delete;");
     const cJSON *object = prg_ledger_object(&f->arena, &entry);
@@ -105,8 +105,44 @@ static void inference_without_hot_update_does_not_count_as_a_node(void **state)
     struct prg_ledger_entry entry;
     assert_true(prg_ledger_of(&f->arena, &f->store->reader,
                               job(f, "{'sedna.io/Train': 'edge2', 'sedna.io/Deploy': 'edge4'}", "[{'type': 'Ready'}]"),
-                              &entry));
+                              NULL, &entry));
     assert_string_equal(entry.deploy, "");
+}
+
+static const char *deployed(struct fixture *f, const struct prg_ledger_entry *entry)
+{
+    struct prg_ledger_entry read;
+    assert_true(prg_ledger_read(&f->arena, prg_ledger_object(&f->arena, entry), &read));
+    assert_int_equal(prg_ledger_digest(&read), prg_ledger_digest(entry));
+    return read.deployed ? prg_json_print_arena(&f->arena, read.deployed, PRG_JSON_COMPACT) : "nobody";
+}
+
+static void who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job(void **state)
+{
+    static const char nodes[] = "{'sedna.io/Eval': 'edge2', 'sedna.io/Deploy': 'edge4'}";
+    struct fixture *f = *state;
+    struct prg_ledger_entry entries[5] = {{0}};
+    const struct prg_reader *reader = &f->store->reader;
+    const cJSON *evaluating = job(f, nodes, "[{'stage': 'Eval', 'type': 'Running'}]"),
+                *deploying = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Waiting'}]"),
+                *loading = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Running'}]"),
+                *over = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Completed'}]"),
+                *here = job(f, "{'sedna.io/Eval': 'edge1'}", "[{'stage': 'Deploy', 'type': 'Waiting'}]");
+    put_dataset(f);
+    assert_true(prg_ledger_of(&f->arena, reader, evaluating, NULL, &entries[0]));
+    assert_string_equal(deployed(f, &entries[0]), "nobody");
+    assert_true(prg_ledger_of(&f->arena, reader, deploying, &entries[0], &entries[1]));
+    assert_string_equal(deployed(f, &entries[1]), "[\"edge2\"]");
+    assert_true(prg_ledger_of(&f->arena, reader, loading, &entries[1], &entries[2]));
+    assert_string_equal(deployed(f, &entries[2]), "[\"edge2\",\"edge4\"]");
+    prg_ledger_forgotten(&entries[2], "edge2");
+    prg_ledger_forgotten(&entries[2], "edge3");
+    assert_true(prg_ledger_of(&f->arena, reader, over, &entries[2], &entries[3]));
+    assert_string_equal(deployed(f, &entries[3]), "[\"edge4\"]");
+    prg_ledger_forgotten(&entries[3], "edge4");
+    assert_string_equal(deployed(f, &entries[3]), "nobody");
+    assert_true(prg_ledger_of(&f->arena, reader, here, &entries[3], &entries[4])); // it goes on from round to round
+    assert_string_equal(deployed(f, &entries[4]), "nobody");
 }
 
 static void foreign_config_maps_are_no_entries(void **state)
@@ -176,6 +212,7 @@ int main(void)
         TEST(a_job_that_no_node_knows_is_not_kept),
         TEST(what_is_kept_reaches_the_same_nodes_when_all_else_is_gone),
         TEST(inference_without_hot_update_does_not_count_as_a_node),
+        TEST(who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job),
         TEST(foreign_config_maps_are_no_entries),
         TEST(long_names_are_told_apart),
         TEST(places_to_listen_at_are_read),

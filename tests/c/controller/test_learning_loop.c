@@ -112,7 +112,8 @@ static void put_yaml(struct world *w, const char *text)
     store_yaml(w->store, &w->arena, text);
 }
 
-static void tell_job(const struct prg_reader *store, const cJSON *job, enum prg_learning_change change, void *ctx)
+static void tell_job(const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
+                     enum prg_learning_change change, void *ctx)
 {
     struct world *w = ctx;
     struct prg_job_condition latest = prg_job_condition_latest(job);
@@ -124,7 +125,8 @@ static void tell_job(const struct prg_reader *store, const cJSON *job, enum prg_
                 prg_strbuf_printf(&w->told, "delete to %s; ", prg_json_get_text(message, "node"));
         return;
     }
-    prg_strbuf_printf(&w->told, "%s %s; ", latest.stage, latest.type);
+    prg_strbuf_printf(&w->told, "%s %s%s%s; ", latest.stage, latest.type, deployed ? " deployed by " : "",
+                      deployed ? prg_json_print_arena(&w->arena, deployed, PRG_JSON_COMPACT) : "");
 }
 
 static void tell_dataset(const struct prg_reader *store, const cJSON *dataset, enum prg_learning_change change,
@@ -697,10 +699,10 @@ static void the_ledger_outlives_the_job_until_its_nodes_know(void **state)
     run(w);
     assert_string_equal(w->told.text, "delete to edge1; ");
     assert_non_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));
-    prg_learning_loop_delivered(w->loop, "ns", "helmet", w->now_ms); // one of several nodes
+    prg_learning_loop_forgotten(w->loop, "edge1", "ns", "helmet", w->now_ms); // one of several nodes
     run(w);
     w->waiting_deletions = 0;
-    prg_learning_loop_delivered(w->loop, "ns", "helmet", w->now_ms);
+    prg_learning_loop_forgotten(w->loop, "edge1", "ns", "helmet", w->now_ms);
     run(w);
     assert_string_equal(w->told.text, "delete to edge1; "); // not again
     assert_null(stored(w, "", "ConfigMap", "perigee-edge-helmet"));

@@ -49,11 +49,17 @@ static void change(struct learning_fixture *f, const char *text)
     put(f, job);
 }
 
-static struct prg_guard_answer ask(struct learning_fixture *f, enum prg_learning_change what)
+static struct prg_guard_answer ask_after(struct learning_fixture *f, const char *deployed,
+                                         enum prg_learning_change what)
 {
     struct prg_guard_answer answer;
-    prg_guard_job(&f->arena, &f->store->reader, job_copy(f), what, &answer);
+    prg_guard_job(&f->arena, &f->store->reader, job_copy(f), json_of(&f->arena, deployed), what, &answer);
     return answer;
+}
+
+static struct prg_guard_answer ask(struct learning_fixture *f, enum prg_learning_change what)
+{
+    return ask_after(f, "[]", what);
 }
 
 // "edge1 +model base; edge1 +job; edge2 -job; edge3 ~job (gently); edge4 job (nothing); edge5 ?job: why"
@@ -114,6 +120,36 @@ static void restart_every_node_but_the_datasets_forgets_the_job_when_its_part_is
         struct prg_guard_answer answer = ask(f, PRG_CHANGE_STORED);
         assert_string_equal(brief(f, &answer), cases[i].want);
     }
+}
+
+static void a_node_that_deployed_forgets_the_job_before_its_next_part(void **state)
+{
+    static const struct {
+        struct step steps[4];
+        const char *deploying, *want;
+        bool forgets_first;
+    } cases[] = {
+        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
+         "edge2",
+         "edge2 +model served; edge1 job; edge2 +job; edge9 -job",
+         false},
+        {{{"Deploy", "Completed", NULL}}, "", "edge1 job; edge2 -job; edge9 -job", false},
+        {{{"Train", "Completed", TRAINED}, {"Train", "Running", NULL}}, "", "edge1 job; edge2 +job; edge9 -job", false},
+        {{{"Train", "Completed", NULL}}, "", "edge1 job; edge2 job; edge9 -job", false}, // its report may come yet
+        {{{"Eval", "Ready", NULL}}, "", "edge1 job; edge2 -job; edge9 -job", false},
+        {{{"Eval", "Running", NULL}}, "", "edge1 job; edge2 +job; edge9 -job", true},
+    };
+    struct learning_fixture *f = *state;
+    change(f, "{'metadata': {'annotations': {'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge2'}}}");
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        set_conditions(f, cases[i].steps, PRG_COUNT(cases[i].steps));
+        struct prg_guard_answer answer = ask_after(f, "['edge2', 'edge9']", PRG_CHANGE_STORED);
+        assert_string_equal(brief(f, &answer), cases[i].want);
+        assert_string_equal(prg_guard_deploying_node(job_copy(f)), cases[i].deploying);
+        assert_int_equal(job_at(&answer, "edge2")->forgets_first, cases[i].forgets_first);
+    }
+    struct prg_guard_answer answer = ask_after(f, "['edge9']", PRG_CHANGE_DELETED);
+    assert_string_equal(brief(f, &answer), "edge1 -job; edge2 -job;  -job; edge9 -job");
 }
 
 static void hot_update_leaves_the_folder_of_the_inference_worker_alone(void **state)
@@ -456,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         GUARD_TEST(restart_every_node_but_the_datasets_forgets_the_job_when_its_part_is_done),
+        GUARD_TEST(a_node_that_deployed_forgets_the_job_before_its_next_part),
         GUARD_TEST(hot_update_leaves_the_folder_of_the_inference_worker_alone),
         GUARD_TEST(what_is_meant_for_a_node_that_is_not_known_goes_to_the_one_without_a_name),
         GUARD_TEST(nobody_is_told_of_a_job_without_conditions_or_without_a_node),

@@ -152,7 +152,8 @@ static const cJSON *object(struct fixture *f, const char *kind, const char *name
 static void tell(struct fixture *f)
 {
     prg_edge_tell_dataset(f->edge, &f->store->reader, object(f, "Dataset", "photos"), PRG_CHANGE_STORED);
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_STORED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_STORED);
 }
 
 // The job gets one condition more and the nodes of its workers.
@@ -792,7 +793,8 @@ static void a_deletion_reaches_a_node_that_was_away(void **state)
     await(f, "insertion of IncrementalLearningJob helmet");
     client_close(&client);
     await(f, "edge1 went");
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_DELETED);
     prg_edge_tell_dataset(f->edge, &f->store->reader, object(f, "Dataset", "photos"), PRG_CHANGE_DELETED);
     assert_int_equal(prg_edge_waiting_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet"), 1);
     client_open(&client, &f->loop, f->port, "edge1");
@@ -816,7 +818,8 @@ static void a_node_that_stays_away_is_given_up(void **state)
     struct client client;
     start(f, NULL);
     tell(f);
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_DELETED);
     assert_int_equal(prg_edge_waiting_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet"), 1);
     prg_edge_give_up_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet");
     assert_int_equal(prg_edge_waiting_deletions(f->edge, "IncrementalLearningJob", "ns", "helmet"), 0);
@@ -834,15 +837,18 @@ static void a_node_without_a_name_is_told_what_no_node_is_known_for(void **state
     struct client client, other;
     start(f, NULL);
     tell(f);
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_STORED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_DELETED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_STORED);
     assert_int_equal(prg_edge_stats(f->edge)->nodes, 1); // nothing is kept for one that is not there
     client_open(&client, &f->loop, f->port, NULL);
     struct frame *frame = prg_arena_new(&f->arena, struct frame);
     assert_false(client_next(&client, frame, 100));
     client_report(&client, "dataset", "photos", "{\"numberOfSamples\":7}");
     await(f, "report  Dataset ns/photos {\"numberOfSamples\":7}");
-    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), PRG_CHANGE_DELETED);
+    prg_edge_tell_job(f->edge, &f->store->reader, object(f, "IncrementalLearningJob", "helmet"), NULL,
+                      PRG_CHANGE_DELETED);
     assert_string_equal(next(f, &client), "delete incrementallearningjob helmet in TrainWaiting");
     client_open(&other, &f->loop, f->port, ""); // its successor
     assert_false(client_next(&other, frame, 100));

@@ -298,6 +298,34 @@ static void what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew(void **s
     assert_string_equal(sent_at(f, "n", 9000, &wait), "+j:3"); // once
 }
 
+// After a start of the controller: that a node has not forgotten yet is known from elsewhere.
+static void what_is_to_be_forgotten_first_is_said_when_a_node_connects(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    struct prg_outbox_want want = {.kind = "job",
+                                   .ns = "ns",
+                                   .name = "j",
+                                   .text = "new",
+                                   .length = 3,
+                                   .deletes_first = true,
+                                   .prelude = "idle",
+                                   .prelude_length = 4};
+    prg_outbox_put(f->outbox, "n", &want);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:idle");
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "-j:new");
+    prg_outbox_put(f->outbox, "n", &want); // not read yet
+    assert_string_equal(sent_at(f, "n", 3000, &wait), "");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    want.deletes_first = false;
+    prg_outbox_put(f->outbox, "n", &want);
+    assert_string_equal(sent_at(f, "n", 3000, &wait), "+j:new");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(f->read, "delete job j@n; insert job j@n");
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+}
+
 static void no_more_than_the_window_is_unread(void **state)
 {
     struct fixture *f = *state;
@@ -418,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gentle_deletion_says_something_else_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_insertion_that_replaces_an_unread_deletion_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_first_is_said_when_a_node_connects, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_than_the_window_is_unread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_held_waits_and_what_nothing_is_told_of_stays_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_is_known_as_long_as_one_job_wants_it, set_up, tear_down),
