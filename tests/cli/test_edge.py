@@ -136,6 +136,9 @@ class Edge(learning.Learning):
 
     # ---- rounds ----
 
+    def when_all_is_stored(self, act):
+        return local_controller.when_all_is_stored(self.controllers.values(), self.conditions, act)
+
     def check_nodes(self):
         for node, controller in self.controllers.items():
             self.assertIsNone(controller.crashed, node)
@@ -208,11 +211,9 @@ class Faults(Edge):
             self.connect(node)
 
         def breaks():
-            # Not while something is on its way to the controller: a real one loses that, too.
             for controller in self.controllers.values():
-                if dice.random() < 0.02 and not controller.outbox and \
-                        self.history()[-1:] in (["Train Waiting"], ["Train Running"], ["Eval Running"]):
-                    controller.drop()
+                if dice.random() < 0.02 and self.history()[-1:] in (["Train Waiting"], ["Train Running"], ["Eval Running"]):
+                    self.when_all_is_stored(controller.drop)
         for number in (1, 2):
             self.run_round(number, False, breaks)
 
@@ -227,12 +228,12 @@ class Faults(Edge):
             history = self.history()
             state = history[-1] if history else ""
             if state in ("Train Waiting", "Train Running", "Eval Waiting", "Eval Running", "Deploy Waiting") \
-                    and state not in seen and not any(c.outbox for c in self.controllers.values()):
+                    and state not in seen and self.when_all_is_stored(self.kill):
                 seen.add(state)
-                self.kill()
                 self.start()
         for number in (1, 2):
             self.run_round(number, False, kills)
+        self.assertIn("Train Waiting", seen)
         self.assertEqual(len(self.pods("train-")), 2)
         self.assertEqual(len(self.pods("eval-")), 2)
 

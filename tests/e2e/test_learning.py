@@ -16,7 +16,7 @@ from lab import Refused, free_ports
 from support import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "edge"))
-from local_controller import LocalController  # noqa: E402
+import local_controller  # noqa: E402
 
 SEDNA = "sedna.io/v1alpha1"
 WORKER = "incrementallearningjob.sedna.io/worker-type"
@@ -254,7 +254,7 @@ class Edge(LearningCase):
             return ""
 
     def connect(self):
-        self.local = LocalController(f"127.0.0.1:{self.port}", NODE, self.root).start()
+        self.local = local_controller.LocalController(f"127.0.0.1:{self.port}", NODE, self.root).start()
         self.addCleanup(self.local.stop)
 
     def post(self, kind, status, results):
@@ -327,26 +327,26 @@ class Edge(LearningCase):
         job = self.two_rounds(True)
         self.assertEqual(self.history(job), ROUND[True] * 2 + ["Train Waiting"])
 
-    def at_each_state(self, act):
-        """Acts once in each state in which the job waits, when nothing is on its way from the node."""
+    def two_rounds_with(self, hot, first, then=lambda: None):
+        """Two rounds; once in each state in which the job waits, when nothing is on its way from the node: first(), that
+        would lose it, and then()."""
         seen = set()
 
         def meanwhile():
             history = self.history(self.job())
             state = (len(history), history[-1] if history else "")
-            if state[1].endswith(("Waiting", "Running")) and state not in seen and not self.local.outbox:
+            if state[1].endswith(("Waiting", "Running")) and state not in seen and \
+                    local_controller.when_all_is_stored([self.local], lambda: self.conditions(self.job()), first):
                 seen.add(state)
-                act()
-        return meanwhile
+                then()
+        self.two_rounds(hot, meanwhile)
+        self.assertGreater(len(seen), 1, seen)
 
     def test_the_node_is_disconnected_at_every_step(self):
-        self.two_rounds(False, self.at_each_state(lambda: self.local.drop()))
+        self.two_rounds_with(False, lambda: self.local.drop())
 
     def test_the_controller_is_killed_at_every_step(self):
-        def kill_and_start():
-            self.controller.stop(signal.SIGKILL)
-            self.controller.start()
-        self.two_rounds(True, self.at_each_state(kill_and_start))
+        self.two_rounds_with(True, lambda: self.controller.stop(signal.SIGKILL), lambda: self.controller.start())
 
     def test_a_job_that_is_deleted_while_no_controller_runs_is_deleted_from_the_node(self):
         job = self.make()

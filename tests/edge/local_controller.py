@@ -10,6 +10,7 @@ harmed a real one, `heard` and `said` what went over the wire. The loops of the 
 each `tick` seconds.
 """
 import base64
+import contextlib
 import http.server
 import json
 import os
@@ -563,6 +564,20 @@ class LocalController:
                 self.say(job.object, {"phase": message.get("kind"), "status": message.get("status"),
                                       "output": {"models": message.get("results"), "ownerInfo": message.get("ownerInfo")}})
         return 200, {"Status": 200, "Message": "OK"}
+
+
+def when_all_is_stored(controllers, conditions, act):
+    """Calls act() when every report about the job is among conditions(), and lets nothing be said meanwhile: a report that is
+    under way when a connection breaks or the controller is killed is lost, as a real one is. Returns whether it did."""
+    with contextlib.ExitStack() as locks:
+        for controller in controllers:
+            locks.enter_context(controller.lock)
+        said = [content for c in controllers for kind, _, content in c.said if kind == "IncrementalLearningJob"]
+        stored = [c for c in conditions() if c.get("message") == "reported by lc"]
+        if sum(content["status"] != "running" for content in said) > len(stored):
+            return False
+        act()
+        return True
 
 
 def main():
