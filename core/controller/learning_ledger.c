@@ -28,15 +28,17 @@ static cJSON *find_node(const cJSON *nodes, const char *name)
     return node;
 }
 
-// NULL when there is none.
+// NULL when there is none. The Dataset's node goes on from round to round and must not forget its samples, so nobody is
+// added while it is not known which that is.
 static cJSON *deployed_nodes(struct prg_arena *arena, const cJSON *before, const cJSON *job, const char *dataset)
 {
     const char *now = prg_guard_deploying_node(job);
     cJSON *nodes = prg_json_array(arena);
     const cJSON *node;
     prg_json_each (node, before)
-        prg_json_append(nodes, prg_json_string(arena, prg_json_text(node)));
-    if (*now && strcmp(now, dataset) != 0 && !find_node(nodes, now)) // the Dataset's goes on from round to round
+        if (!prg_text_equal(prg_json_text(node), dataset))
+            prg_json_append(nodes, prg_json_string(arena, prg_json_text(node)));
+    if (*now && *dataset && strcmp(now, dataset) != 0 && !find_node(nodes, now))
         prg_json_append(nodes, prg_json_string(arena, now));
     return nodes->child ? nodes : NULL;
 }

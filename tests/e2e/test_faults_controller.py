@@ -432,7 +432,8 @@ class Cluster(FaultCase):
         self.api.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
         since, begun = self.audit_end(), time.monotonic()
         self.eventually(lambda: time.monotonic() - begun > 6)
-        self.assertLessEqual(len([w for w in self.writes(since, own_namespace=False) if w[3] == other]), 20)
+        writes = [w for w in self.writes(since, own_namespace=False) if w[3] == other]
+        self.assertLessEqual(len(writes), 20, writes)
         self.api.patch(held, {"metadata": {"finalizers": None}})
         self.change()
         self.final()

@@ -145,6 +145,23 @@ static void who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job(void 
     assert_string_equal(deployed(f, &entries[4]), "nobody");
 }
 
+static void the_node_of_the_dataset_is_never_made_to_forget(void **state)
+{
+    struct fixture *f = *state;
+    const struct prg_reader *reader = &f->store->reader;
+    const cJSON *deploying = job(f, "{'sedna.io/Eval': 'edge1'}", "[{'stage': 'Deploy', 'type': 'Waiting'}]");
+    struct prg_ledger_entry entries[3] = {{0}};
+    // Its Dataset is replaced: for a moment nobody can tell whose node it is.
+    assert_true(prg_ledger_of(&f->arena, reader, deploying, NULL, &entries[0]));
+    assert_string_equal(deployed(f, &entries[0]), "nobody");
+    // The Dataset moved to a node that took part in an earlier deployment.
+    entries[1] = entries[0];
+    entries[1].deployed = json_of(&f->arena, "['edge2', 'edge1']");
+    put_dataset(f);
+    assert_true(prg_ledger_of(&f->arena, reader, deploying, &entries[1], &entries[2]));
+    assert_string_equal(deployed(f, &entries[2]), "[\"edge2\"]");
+}
+
 static void foreign_config_maps_are_no_entries(void **state)
 {
     static const char *const objects[] = {
@@ -213,6 +230,7 @@ int main(void)
         TEST(what_is_kept_reaches_the_same_nodes_when_all_else_is_gone),
         TEST(inference_without_hot_update_does_not_count_as_a_node),
         TEST(who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job),
+        TEST(the_node_of_the_dataset_is_never_made_to_forget),
         TEST(foreign_config_maps_are_no_entries),
         TEST(long_names_are_told_apart),
         TEST(places_to_listen_at_are_read),
