@@ -454,7 +454,8 @@ static void end(struct prg_serving_loop *loop, struct work *work)
     else
         prg_quiet_forget(loop->quiet, work->queue_key);
     prg_freshness_note(loop->freshness, work->queue_key, work->reconcile, loop->now_ms);
-    if (report.created)
+    bool is_refused = report.error && !work->has_no_plan && report.retry != PRG_RETRY_SOON;
+    if (report.created || is_refused)
         prg_remakes_note(&loop->remakes, work->queue_key, loop->now_ms);
     plan_next(loop, work, &report);
     if (loop->options.report)

@@ -225,6 +225,32 @@ static void what_is_invalid_waits_for_a_change(void **state)
     assert_int_equal(f->is.slow.open, 3);
 }
 
+// As in a namespace that goes: each object of it that is deleted is a change.
+static void what_is_refused_is_not_tried_again_with_every_change(void **state)
+{
+    struct fixture *f = *state;
+    unsigned tries = 0;
+    put_service(f, "a", "");
+    for (uint64_t end_ms = f->is.now_ms + 10000; f->is.now_ms < end_ms; f->is.now_ms += 10) {
+        changed(f, "a");
+        run(f);
+        tries += f->is.slow.open > 0;
+        while (f->is.slow.open)
+            slow_store_refuse(&f->is.slow, PRG_RETRY_ON_CHANGE, 0);
+        run(f);
+    }
+    assert_int_equal(tries, 8); // twice more at once, then after 0.2, 0.4, 0.8 … seconds
+    put_service(f, "b", "");
+    changed(f, "b");
+    run(f);
+    assert_int_equal(f->is.slow.open, 3); // which concerns nobody else
+    slow_store_answer_all(&f->is.slow);
+    run(f);
+    f->is.now_ms += 10000;
+    run(f);
+    assert_int_equal(f->is.slow.open, 3); // the last change was not lost
+}
+
 static void a_paused_loop_begins_nothing_and_ends_what_is_under_way(void **state)
 {
     struct fixture *f = *state;
@@ -303,6 +329,7 @@ int main(void)
         TEST(a_server_that_asks_for_time_gets_it),
         TEST(what_is_forbidden_is_tried_again_each_minute),
         TEST(what_is_invalid_waits_for_a_change),
+        TEST(what_is_refused_is_not_tried_again_with_every_change),
         TEST(a_paused_loop_begins_nothing_and_ends_what_is_under_way),
         TEST(one_that_is_going_is_let_go_also_of_the_originals_finalizer),
         TEST(one_that_ends_in_the_middle_leaves_nothing_behind),
