@@ -193,6 +193,10 @@ void prg_learning_driver_start(struct prg_learning_driver *driver, uint64_t now)
     if (!driver || driver->is_started)
         return;
     driver->is_started = true;
+    if (driver->edge) {
+        prg_learning_loop_reset(driver->loop);
+        prg_edge_forget(driver->edge);
+    }
     prg_learning_loop_pause(driver->loop, false);
     prg_learning_loop_enqueue_all(driver->loop, now);
     if (driver->edge && !driver->is_closing)

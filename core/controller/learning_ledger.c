@@ -20,37 +20,79 @@ static const char *text_or_empty(const char *text)
     return text ? text : "";
 }
 
-static cJSON *find_node(const cJSON *nodes, const char *name)
+// ---- who is to forget the job before its next part ----
+
+static const char *node_of(const cJSON *mark)
 {
-    cJSON *node = nodes ? nodes->child : NULL;
-    while (node && !prg_text_equal(prg_json_text(node), name))
-        node = node->next;
-    return node;
+    return text_or_empty(prg_json_get_text(mark, "node"));
+}
+
+static const char *since_of(const cJSON *mark)
+{
+    return text_or_empty(prg_json_get_text(mark, "since"));
+}
+
+// Once for each node and deployment.
+static void add_mark(struct prg_arena *arena, cJSON *marks, const char *node, const char *since)
+{
+    const cJSON *known;
+    if (!*node)
+        return;
+    prg_json_each (known, marks)
+        if (strcmp(node_of(known), node) == 0 && strcmp(since_of(known), since) == 0)
+            return;
+    cJSON *mark = prg_json_object(arena);
+    prg_json_set_string(arena, mark, "node", node);
+    prg_json_set_string(arena, mark, "since", since);
+    prg_json_append(marks, mark);
+    if (prg_json_count(marks) > PRG_LEDGER_MARKS)
+        prg_json_detach(marks, marks->child);
+}
+
+// All who know the job that was.
+static void add_former(struct prg_arena *arena, cJSON *marks, const struct prg_ledger_entry *before)
+{
+    const char *const nodes[] = {before->dataset, before->train, before->eval, before->deploy};
+    const cJSON *mark;
+    prg_json_each (mark, before->deployed)
+        add_mark(arena, marks, node_of(mark), "");
+    for (size_t i = 0; i < PRG_COUNT(nodes); i++)
+        add_mark(arena, marks, nodes[i], "");
 }
 
 // NULL when there is none. The Dataset's node goes on from round to round and must not forget its samples, so nobody is
 // added while it is not known which that is.
-static cJSON *deployed_nodes(struct prg_arena *arena, const cJSON *before, const cJSON *job, const char *dataset)
+static cJSON *deployed_nodes(struct prg_arena *arena, const struct prg_ledger_entry *before, const cJSON *job,
+                             const char *dataset)
 {
     const char *now = prg_guard_deploying_node(job);
-    cJSON *nodes = prg_json_array(arena);
-    const cJSON *node;
-    prg_json_each (node, before)
-        if (!prg_text_equal(prg_json_text(node), dataset))
-            prg_json_append(nodes, prg_json_string(arena, prg_json_text(node)));
-    if (*now && *dataset && strcmp(now, dataset) != 0 && !find_node(nodes, now))
-        prg_json_append(nodes, prg_json_string(arena, now));
-    return nodes->child ? nodes : NULL;
+    cJSON *marks = prg_json_array(arena);
+    const cJSON *mark;
+    if (before && strcmp(before->uid, prg_meta_uid(job)) != 0) {
+        add_former(arena, marks, before);
+    } else if (before) {
+        prg_json_each (mark, before->deployed)
+            if (!*since_of(mark) || strcmp(node_of(mark), dataset) != 0)
+                add_mark(arena, marks, node_of(mark), since_of(mark));
+    }
+    if (*dataset && strcmp(now, dataset) != 0)
+        add_mark(arena, marks, now, prg_guard_deployment(job));
+    return marks->child ? marks : NULL;
 }
 
-void prg_ledger_forgotten(struct prg_ledger_entry *entry, const char *node)
+void prg_ledger_forgotten(struct prg_ledger_entry *entry, const char *node, const char *but)
 {
-    cJSON *found = find_node(entry->deployed, node);
-    if (found)
-        prg_json_detach(entry->deployed, found);
+    cJSON *mark = entry->deployed ? entry->deployed->child : NULL, *next;
+    for (; mark; mark = next) {
+        next = mark->next;
+        if (strcmp(node_of(mark), node) == 0 && (!*but || strcmp(since_of(mark), but) != 0))
+            prg_json_detach(entry->deployed, mark);
+    }
     if (entry->deployed && !entry->deployed->child)
         entry->deployed = NULL;
 }
+
+// ---- entries ----
 
 bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job,
                    const struct prg_ledger_entry *before, struct prg_ledger_entry *ret)
@@ -67,16 +109,15 @@ bool prg_ledger_of(struct prg_arena *arena, const struct prg_reader *store, cons
         nodes[i] = prg_arena_strdup(arena, text_or_empty(nodes[i]));
         is_known = is_known || *nodes[i];
     }
-    *ret =
-        (struct prg_ledger_entry){.ns = prg_arena_strdup(arena, ns),
-                                  .name = prg_arena_strdup(arena, prg_meta_name(job)),
-                                  .uid = prg_arena_strdup(arena, prg_meta_uid(job)),
-                                  .dataset = nodes[0],
-                                  .train = nodes[1],
-                                  .eval = nodes[2],
-                                  .deploy = nodes[3],
-                                  .gone = "",
-                                  .deployed = deployed_nodes(arena, before ? before->deployed : NULL, job, nodes[0])};
+    *ret = (struct prg_ledger_entry){.ns = prg_arena_strdup(arena, ns),
+                                     .name = prg_arena_strdup(arena, prg_meta_name(job)),
+                                     .uid = prg_arena_strdup(arena, prg_meta_uid(job)),
+                                     .dataset = nodes[0],
+                                     .train = nodes[1],
+                                     .eval = nodes[2],
+                                     .deploy = nodes[3],
+                                     .gone = "",
+                                     .deployed = deployed_nodes(arena, before, job, nodes[0])};
     return is_known && prg_job_condition_latest(job).node;
 }
 
@@ -128,14 +169,15 @@ cJSON *prg_ledger_object(struct prg_arena *arena, const struct prg_ledger_entry 
     return object;
 }
 
-// The list, or NULL when it is none of texts.
-static cJSON *texts_of(cJSON *list)
+// What of the list are marks, or NULL.
+static cJSON *marks_of(struct prg_arena *arena, const cJSON *list)
 {
-    const cJSON *item;
-    prg_json_each (item, list)
-        if (!prg_json_is_string(item))
-            return NULL;
-    return prg_json_is_array(list) && list->child ? list : NULL;
+    cJSON *marks = prg_json_array(arena);
+    const cJSON *mark;
+    prg_json_each (mark, prg_json_is_array(list) ? list : NULL)
+        if (prg_json_get_text(mark, "since"))
+            add_mark(arena, marks, node_of(mark), since_of(mark));
+    return marks->child ? marks : NULL;
 }
 
 bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_ledger_entry *ret)
@@ -153,7 +195,7 @@ bool prg_ledger_read(struct prg_arena *arena, const cJSON *object, struct prg_le
                                      .eval = text_or_empty(prg_json_get_text(tree, "eval")),
                                      .deploy = text_or_empty(prg_json_get_text(tree, "deploy")),
                                      .gone = text_or_empty(prg_json_get_text(tree, "gone")),
-                                     .deployed = texts_of(prg_json_get(tree, "deployed"))};
+                                     .deployed = marks_of(arena, prg_json_get(tree, "deployed"))};
     return strcmp(prg_meta_name(object), prg_ledger_name(arena, ret->name)) == 0;
 }
 

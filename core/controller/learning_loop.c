@@ -296,6 +296,13 @@ static void read_ledger(const cJSON *object, void *ctx)
     learning_enqueue(subject, 0);
 }
 
+void prg_learning_loop_reset(struct prg_learning_loop *loop)
+{
+    const struct prg_map_entry *entry;
+    for (size_t i = 0; (entry = prg_map_next(&loop->subjects, &i));)
+        learning_turn_reset(entry->value);
+}
+
 void prg_learning_loop_enqueue_all(struct prg_learning_loop *loop, uint64_t now_ms)
 {
     const struct prg_map_entry *entry;

@@ -45,6 +45,9 @@ struct prg_learning_loop *prg_learning_loop_new(struct prg_store *store, struct 
                                                 const struct prg_learning_loop_options *options);
 void prg_learning_loop_free(struct prg_learning_loop *loop); // answers of reports do not come any more. NULL is fine
 
+// Before the first prg_learning_loop_enqueue_all of a term: another controller may have told nodes otherwise since, and
+// kept that in the store. Nothing of what they were told counts any more.
+void prg_learning_loop_reset(struct prg_learning_loop *loop);
 // At start and after a time without watching: everything is looked at and told again.
 void prg_learning_loop_enqueue_all(struct prg_learning_loop *loop, uint64_t now_ms);
 // Other policies decide in a namespace: its jobs are planned anew.

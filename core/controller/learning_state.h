@@ -42,7 +42,8 @@ struct learning_subject { // a job or a Dataset
     struct prg_arena entry_arena;
     struct prg_ledger_entry entry; // name NULL: no node knows of it
     uint64_t recorded;             // digest of the entry that the store has, 0: none
-    uint64_t unrecorded;           // digest of the entry that the store refused: not tried again, 0: none
+    uint64_t unrecorded;           // digest of the entry that the store refused, 0: none
+    uint64_t record_again_ms;      // unrecorded is not tried before
     unsigned record_tries;
     bool is_gone_told;          // nodes were told that the job is gone
     struct learning_turn *turn; // under way, or NULL
@@ -78,6 +79,8 @@ void learning_remember_pod(struct prg_learning_loop *loop, const char *pod, cons
 // ---- learning_turn.c ----
 // node has read that it is to forget the job.
 void learning_turn_forgotten(struct learning_subject *subject, const char *node);
+// Nothing is known of what nodes were told, and of what the store has about it.
+void learning_turn_reset(struct learning_subject *subject);
 // Begins a turn, and ends it at once when nothing has to be written. The subject may be gone afterwards.
 void learning_turn_begin(struct learning_subject *subject);
 // Draws the conclusions of a turn that ended, and frees it.

@@ -21,7 +21,8 @@
 
 enum kind { TURN_REPORT, TURN_LEDGER, TURN_CLEAR, TURN_PLAN };
 
-enum { CONFLICT_MS = 50, MOST_DOUBLINGS = 10, NO_PROGRESS_MS = 1000, LEDGER_MS = 500, LEDGER_TRIES = 3 };
+enum { CONFLICT_MS = 50, MOST_DOUBLINGS = 10, NO_PROGRESS_MS = 1000 };
+enum { LEDGER_MS = 500, LEDGER_TRIES = 3, LEDGER_AGAIN_MS = 600 * 1000 };
 enum { GONE_NOTED_SECONDS = 60, GONE_LOOK_SECONDS = 3600 };
 
 struct learning_turn {
@@ -32,6 +33,7 @@ struct learning_turn {
     struct prg_error err;            // of what was to be written, which then is not; or of the ledger
     enum prg_write_retry retry;      // of a ledger that could not be written
     bool has_error, is_store_open;   // a write of the ledger is under way
+    bool is_stale;                   // begun before everything was forgotten
     uint64_t digest;                 // LEDGER: of the entry that is written
     int64_t stored_ns;               // REPORT: time of the condition that is stored
 };
@@ -100,6 +102,16 @@ static void forget_last(struct learning_subject *subject)
     prg_arena_reset(&subject->entry_arena);
 }
 
+void learning_turn_reset(struct learning_subject *subject)
+{
+    forget_last(subject);
+    subject->recorded = subject->unrecorded = 0;
+    subject->record_tries = 0;
+    subject->is_gone_told = false;
+    if (subject->turn)
+        subject->turn->is_stale = true;
+}
+
 static void remember_last(struct learning_subject *subject, const cJSON *object)
 {
     prg_auto_strbuf text = PRG_STRBUF_INIT;
@@ -121,9 +133,9 @@ void learning_turn_forgotten(struct learning_subject *subject, const char *node)
 {
     prg_auto_arena arena = {0};
     const cJSON *told = last_known(subject, &arena);
-    // What it forgets may be of an earlier part, and that it takes part in a deployment is what it is told next.
-    if (!told || strcmp(prg_guard_deploying_node(told), node) != 0)
-        prg_ledger_forgotten(&subject->entry, node);
+    // That it takes part in a deployment may be what it is told next.
+    bool takes_part = told && strcmp(prg_guard_deploying_node(told), node) == 0;
+    prg_ledger_forgotten(&subject->entry, node, takes_part ? prg_guard_deployment(told) : "");
 }
 
 static void tell_job_gone(const struct learning_subject *subject)
@@ -184,8 +196,12 @@ static bool begin_entry(struct learning_subject *subject)
 {
     prg_auto_arena arena = {0};
     uint64_t digest = prg_ledger_digest(&subject->entry);
-    if (digest == subject->recorded || digest == subject->unrecorded)
+    if (digest == subject->recorded)
         return false;
+    if (digest == subject->unrecorded && subject->loop->now_ms < subject->record_again_ms) {
+        learning_enqueue(subject, subject->record_again_ms - subject->loop->now_ms);
+        return false;
+    }
     struct learning_turn *turn = turn_new(subject, TURN_LEDGER);
     turn->is_store_open = true;
     turn->digest = digest;
@@ -201,16 +217,16 @@ static bool begin_ledger(struct learning_subject *subject, const cJSON *job)
 {
     prg_auto_arena arena = {0};
     const struct prg_reader *reader = &subject->loop->store->reader;
-    struct prg_ledger_entry entry;
-    if (!prg_ledger_of(&arena, reader, job, subject->entry.name ? &subject->entry : NULL, &entry))
+    struct prg_ledger_entry entry, *before = subject->entry.name ? &subject->entry : NULL;
+    bool is_known = prg_ledger_of(&arena, reader, job, before, &entry);
+    bool is_another = before && strcmp(before->uid, entry.uid) != 0;
+    if (!is_known && !is_another)
         return false;
-    if (!subject->entry.name || prg_ledger_digest(&entry) != prg_ledger_digest(&subject->entry)) {
-        if (!subject->entry.name)
-            subject->unrecorded = 0; // another time it may be kept
+    if (!before || prg_ledger_digest(&entry) != prg_ledger_digest(before)) {
         prg_arena_reset(&subject->entry_arena);
         (void)prg_ledger_of(&subject->entry_arena, reader, job, &entry, &subject->entry);
     }
-    return begin_entry(subject);
+    return is_known && begin_entry(subject);
 }
 
 // Some nodes have not read that the job is gone. Returns whether they are not waited for any longer. Most read it at
@@ -258,21 +274,30 @@ static void end_ledger(struct learning_turn *turn)
     struct learning_subject *subject = turn->subject;
     char text[PRG_ERROR_LINE];
     prg_auto_arena arena = {0};
+    if (turn->is_stale) {
+        learning_enqueue(subject, 0);
+        return;
+    }
     if (!turn->has_error) {
         subject->recorded = turn->digest;
+        subject->unrecorded = 0;
         subject->record_tries = 0;
     } else if (turn->retry == PRG_RETRY_SOON && subject->record_tries < LEDGER_TRIES) {
         learning_enqueue(subject, (uint64_t)LEDGER_MS << subject->record_tries++);
         return;
     } else {
-        // Better to go on without: only a deletion that nobody sees would not be told.
+        // Better to go on without, and to try again: only what happens while no controller runs would not be told.
+        if (!subject->unrecorded)
+            prg_log(
+                PRG_LOG_WARNING,
+                "what edge nodes know of the job cannot be kept, and is tried again; should the controller end before "
+                "that, nodes will not learn that they are to forget the job",
+                "incrementallearningjob", object_text(subject, &arena), "error",
+                prg_error_text(&turn->err, text, sizeof(text)), NULL);
+        subject->recorded = 0; // it may be there after all
         subject->unrecorded = turn->digest;
+        subject->record_again_ms = subject->loop->now_ms + LEDGER_AGAIN_MS;
         subject->record_tries = 0;
-        prg_log(
-            PRG_LOG_WARNING,
-            "what edge nodes know of the job cannot be kept; a deletion while no controller runs will not reach them",
-            "incrementallearningjob", object_text(subject, &arena), "error",
-            prg_error_text(&turn->err, text, sizeof(text)), NULL);
     }
     learning_enqueue(subject, 0);
 }
@@ -284,8 +309,10 @@ static void end_clear(struct learning_turn *turn)
         learning_enqueue(subject, LEARNING_AWAIT_MS);
         return;
     }
-    subject->recorded = 0;
-    forget_last(subject);
+    if (!turn->is_stale) {
+        subject->recorded = 0;
+        forget_last(subject);
+    }
     learning_enqueue(subject, 0);
 }
 
@@ -633,7 +660,8 @@ static bool tell_stored(struct learning_subject *subject, const cJSON *object)
         subject->is_gone_told = false;
         if (subject->entry.name && strcmp(subject->entry.uid, prg_meta_uid(object)) != 0) { // made anew
             tell_job_gone(subject);
-            forget_last(subject);
+            free(subject->last); // of its nodes begin_ledger keeps who is to forget it
+            subject->last = NULL;
         }
         if (begin_ledger(subject, object))
             return true;

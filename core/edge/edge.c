@@ -467,6 +467,15 @@ void prg_edge_close(struct prg_edge *edge, void (*closed)(void *ctx), void *ctx)
     close_if_alone(edge);
 }
 
+void prg_edge_forget(struct prg_edge *edge)
+{
+    prg_require(!edge->httpd || edge->is_closing);
+    prg_outbox_clear(edge->outbox);
+    prg_edge_free_told(edge);
+    prg_timer_stop(edge->timers, &edge->telling);
+    give_notice(edge, false);
+}
+
 void prg_edge_free(struct prg_edge *edge)
 {
     const struct prg_map_entry *entry;
@@ -474,11 +483,9 @@ void prg_edge_free(struct prg_edge *edge)
         return;
     prg_require(!edge->httpd && edge->open_count == 0);
     prg_edge_free_reports(edge);
-    prg_edge_free_told(edge);
     prg_timer_stop(edge->timers, &edge->closing);
-    prg_timer_stop(edge->timers, &edge->telling);
+    prg_edge_forget(edge);
     prg_outbox_free(edge->outbox);
-    give_notice(edge, false);
     for (size_t i = 0; i < edge->allowed.count; i++)
         free(edge->allowed.items[i]);
     prg_vec_release(&edge->allowed);

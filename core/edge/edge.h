@@ -105,15 +105,18 @@ struct prg_edge *prg_edge_new(uv_loop_t *loop, const struct prg_edge_options *op
 int prg_edge_listen(struct prg_edge *edge, struct prg_error *err) PRG_MUST_USE;
 uint16_t prg_edge_port(const struct prg_edge *edge); // 0: not listening
 // Stops accepting, tells every node that it goes (1001) and calls closed from the loop when all sockets are gone, after
-// at most two seconds. What nodes should know stays; prg_edge_listen begins anew (a replica that leads again).
+// at most two seconds. prg_edge_listen begins anew (a replica that leads again).
 void prg_edge_close(struct prg_edge *edge, void (*closed)(void *ctx), void *ctx);
+// Everything is to be told anew, also what nodes have read: another controller may have told them otherwise since.
+// After prg_edge_close was called, before prg_edge_listen. Reports that are not finished stay.
+void prg_edge_forget(struct prg_edge *edge);
 // After prg_edge_close has called closed, or when it never listened. Its last handle goes when the loop runs once more.
 // NULL is fine. Reports that are not finished are lost.
 void prg_edge_free(struct prg_edge *edge);
 
 // A job or Dataset as stored now. PRG_CHANGE_STORED for each one at start and whenever it, or a Model, Dataset or
 // Secret that it names, changed; PRG_CHANGE_DELETED with the last that is known of it. The same thing told twice sends
-// nothing twice. deployed: as of prg_guard_job; a node is taken out when delivered says that it read a deletion.
+// nothing twice. deployed: as of prg_guard_job; a node's are taken out when delivered says that it read a deletion.
 void prg_edge_tell_job(struct prg_edge *edge, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                        enum prg_learning_change change);
 void prg_edge_tell_dataset(struct prg_edge *edge, const struct prg_reader *store, const cJSON *dataset,

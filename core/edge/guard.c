@@ -15,8 +15,10 @@
 //   Deploy Running      P
 //   Deploy ended        nobody: the next round begins anew there
 //
-// One that took part in a deployment and missed that it was to forget the job does so before it evaluates again, when
-// no report of a worker passes through it: in Eval Ready and Starting where T evaluates next, else with Eval Running.
+// One that took part in an earlier deployment and missed that it was to forget the job does so before it evaluates
+// again, when no report of a worker passes through it: in Eval Ready and Starting where T evaluates next, else with
+// Eval Running; and before it takes part in a deployment again, when it was away until then. One that knew another job
+// of this name forgets that before anything else.
 //
 // Who of them is sent the job now is what the messages ask for, and D while the first training is under way: a Local
 // Controller left in Train Waiting would begin a second round, for which it has no model.
@@ -44,6 +46,8 @@ struct guard {
     struct prg_job_condition latest;
     const char *dataset, *train, *eval, *deploy; // nodes, "" when not known
     const cJSON *deployed;
+    const char *deployment; // that is under way, or ""
+    cJSON *header;          // content of deletions, once it was needed
     bool is_hot;
 };
 
@@ -532,14 +536,45 @@ const char *prg_guard_deploying_node(const cJSON *job)
     return node_of(job, is(latest.type, PRG_TYPE_RUNNING) ? PRG_STAGE_DEPLOY : PRG_STAGE_EVAL);
 }
 
-// It took part in a deployment and has not forgotten the job since: it would take part in no other.
-static bool has_deployed(const struct guard *g, const char *node)
+const char *prg_guard_deployment(const cJSON *job)
 {
-    const cJSON *name;
-    prg_json_each (name, g->deployed)
-        if (is(prg_json_text(name), node))
+    if (!*prg_guard_deploying_node(job))
+        return "";
+    const cJSON *began = last_of(job, PRG_STAGE_DEPLOY, PRG_TYPE_WAITING);
+    const char *since = began ? prg_job_condition_of(began).since : "";
+    return *since ? since : "?";
+}
+
+static bool has_mark(const struct guard *g, const char *node, bool (*is_meant)(const struct guard *, const char *))
+{
+    const cJSON *mark;
+    prg_json_each (mark, g->deployed)
+        if (is(prg_json_get_text(mark, "node"), node) && is_meant(g, prg_json_get_text(mark, "since")))
             return true;
     return false;
+}
+
+static bool is_of_another(const struct guard *g, const char *since)
+{
+    return !*since || !is(since, g->deployment);
+}
+
+static bool is_of_another_job(const struct guard *g, const char *since)
+{
+    (void)g;
+    return !*since;
+}
+
+// It took part in a deployment that is over and has not forgotten the job since: it would take part in no other.
+static bool has_deployed(const struct guard *g, const char *node)
+{
+    return has_mark(g, node, is_of_another);
+}
+
+static bool must_forget_first(const struct guard *g, const char *node)
+{
+    bool matters = is(g->latest.stage, PRG_STAGE_EVAL) || is(g->latest.stage, PRG_STAGE_DEPLOY);
+    return (matters && has_deployed(g, node)) || has_mark(g, node, is_of_another_job);
 }
 
 // The table on top of this file.
@@ -576,21 +611,25 @@ static void forget(struct guard *g, const char *node)
 {
     struct prg_guard_entry *entry = add(g->arena, g->answer, node, KIND_JOB, g->job);
     entry->is_deletion = true;
-    entry->content = prg_json_copy(g->arena, g->job); // its header is all that counts, so no Secret
-    prg_json_set_string(g->arena, entry->content, "kind", PRG_KIND_JOB);
+    if (!g->header) {
+        g->header = prg_json_copy(g->arena, g->job); // as it is stored, so no Secret
+        prg_json_set_string(g->arena, g->header, "kind", PRG_KIND_JOB);
+    }
+    entry->content = g->header;
     entry->is_gentle = is_gentle(g, node);
 }
 
 // Nodes that took part in a deployment and are none of the job's any more.
 static void forget_former(struct guard *g)
 {
-    const cJSON *name;
-    prg_json_each (name, g->deployed) {
+    const cJSON *mark;
+    prg_json_each (mark, g->deployed) {
+        const char *node = prg_json_get_text(mark, "node");
         const struct prg_guard_entry *entry = g->answer->first;
-        while (entry && !(is(entry->kind, KIND_JOB) && is(entry->node, prg_json_text(name))))
+        while (entry && !(is(entry->kind, KIND_JOB) && is(entry->node, node)))
             entry = entry->next;
         if (!entry)
-            forget(g, prg_json_text(name));
+            forget(g, node);
     }
 }
 
@@ -613,7 +652,7 @@ static void add_job(struct guard *g, const cJSON *messages)
         if (!is_asked(messages, KIND_JOB, nodes[i]) && !must_stop_asking(g, nodes[i]))
             continue;
         entry->content = content;
-        entry->forgets_first = has_deployed(g, nodes[i]) && is(g->latest.stage, PRG_STAGE_EVAL);
+        entry->forgets_first = must_forget_first(g, nodes[i]);
         entry->is_gentle = entry->forgets_first && is_gentle(g, nodes[i]);
         entry->held = verdict.why;
         entry->is_for_people = verdict.is_for_people && *nodes[i];
@@ -650,6 +689,7 @@ void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, cons
                       .eval = node_of(job, PRG_STAGE_EVAL),
                       .deploy = node_of(job, PRG_STAGE_DEPLOY),
                       .deployed = deployed,
+                      .deployment = prg_guard_deployment(job),
                       .is_hot = prg_json_get_true(prg_json_at(job, "spec", "deploySpec", "model"), "hotUpdateEnabled")};
     const char *name = prg_json_get_text(prg_json_at(job, "spec", "dataset"), "name");
     const cJSON *dataset = name && *name ? prg_reader_get(store, PRG_SEDNA_GROUP, PRG_KIND_DATASET, g.ns, name) : NULL;

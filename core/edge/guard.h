@@ -32,12 +32,15 @@ struct prg_guard_answer {
 };
 
 // Who takes its part in job's deployment now, or "": it remembers that it did until it forgets the job, and would not
-// do it again in the next round.
+// do it again in the next one.
 const char *prg_guard_deploying_node(const cJSON *job);
+// Which deployment is under way: the time when it began to wait; "?" when no condition says so, "" when none is.
+const char *prg_guard_deployment(const cJSON *job);
 
-// All about a job: it, its models, and the nodes that are to forget it. deployed: names of nodes that took their part
-// in a deployment and have not forgotten the job since, as far as anybody knows; NULL: none. Texts are borrowed from
-// job, deployed and store, or in arena.
+// All about a job: it, its models, and the nodes that are to forget it. deployed: array of {"node", "since"}, nodes
+// that took their part in the deployment `since` (prg_guard_deployment), or knew another job of this name (""), and
+// have not forgotten it since, as far as anybody knows; NULL: none. Texts are borrowed from job, deployed and store, or
+// in arena.
 void prg_guard_job(struct prg_arena *arena, const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                    enum prg_learning_change change, struct prg_guard_answer *ret);
 void prg_guard_dataset(struct prg_arena *arena, const struct prg_reader *store, const cJSON *dataset,

@@ -189,19 +189,26 @@ static void drop_node_if_empty(struct prg_outbox *outbox, struct prg_outbox_node
     free(node);
 }
 
+void prg_outbox_clear(struct prg_outbox *outbox)
+{
+    const struct prg_map_entry *entry, *item;
+    for (size_t i = 0; (entry = prg_map_next(&outbox->nodes, &i));) {
+        struct prg_outbox_node *node = entry->value;
+        for (size_t k = 0; (item = prg_map_next(&node->items, &k));)
+            drop_item(item->value);
+        drop_node_if_empty(outbox, node);
+    }
+    outbox->waiting = outbox->held = 0;
+}
+
 void prg_outbox_free(struct prg_outbox *outbox)
 {
     const struct prg_map_entry *entry;
     if (!outbox)
         return;
-    for (size_t i = 0; (entry = prg_map_next(&outbox->nodes, &i));) {
-        struct prg_outbox_node *node = entry->value;
-        const struct prg_map_entry *item;
-        for (size_t k = 0; (item = prg_map_next(&node->items, &k));)
-            drop_item(item->value);
-        node->is_connected = false;
-        drop_node_if_empty(outbox, node);
-    }
+    for (size_t i = 0; (entry = prg_map_next(&outbox->nodes, &i));)
+        ((struct prg_outbox_node *)entry->value)->is_connected = false;
+    prg_outbox_clear(outbox);
     prg_map_release(&outbox->nodes);
     prg_map_release(&outbox->objects);
     free(outbox);
@@ -256,9 +263,10 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
     item->is_released = false;
-    bool is_repeated = want->is_deletion && item->is_deletion; // what a deletion says does not matter
+    bool is_repeated = want->is_deletion && item->is_deletion;             // what a deletion says does not matter
+    bool forgets = want->deletes_first && item->sent != PRG_SENT_DELETION; // it may just have read that it is to
     item->deletes_first =
-        !want->is_deletion && (want->deletes_first || item->deletes_first || (item->is_deletion && !item->is_read));
+        !want->is_deletion && (forgets || item->deletes_first || (item->is_deletion && !item->is_read));
     if (item->is_deletion != want->is_deletion || !want->is_deletion)
         item->is_read = false;
     if (want->is_final && !item->is_final && item->sent == PRG_SENT_DELETION && item->sent_number == 0) {

@@ -63,6 +63,8 @@ struct prg_outbox_want { // borrowed during the call
 
 struct prg_outbox *prg_outbox_new(const struct prg_outbox_options *options);
 void prg_outbox_free(struct prg_outbox *outbox); // NULL is fine
+// Nothing is known of what nodes should know, or were told. Connections stay.
+void prg_outbox_clear(struct prg_outbox *outbox);
 
 void prg_outbox_put(struct prg_outbox *outbox, const char *node, const struct prg_outbox_want *want);
 // Says that a job wants item (a model) to be known, or no more so: with the last one it is not told again.

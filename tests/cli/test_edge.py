@@ -22,6 +22,9 @@ import local_controller  # noqa: E402
 HOT = "/var/lib/sedna/model-hot-update/factory/incrementallearningjob/helmet"
 
 
+WAITED_FOR = ("Train Waiting", "Train Running", "Eval Running")  # states that last until a test's worker or samples end them
+
+
 class Edge(learning.Learning):
     """nodes: where the Dataset is, and where the workers run."""
 
@@ -94,9 +97,8 @@ class Edge(learning.Learning):
         job = self.controllers[node].jobs.get(("factory", "helmet"))
         return job and list(job.latest()) == state.split()
 
-    def work(self):
-        """What the workers do now: each train and eval pod posts once, when its job runs."""
-        history = self.history()
+    def work(self, history):
+        """What the workers do in this state: each train and eval pod posts once, when its job runs."""
         if not history or history[-1] not in ("Train Running", "Eval Running", "Deploy Running"):
             return
         kind = history[-1].split()[0].lower()
@@ -144,20 +146,21 @@ class Edge(learning.Learning):
             self.assertIsNone(controller.crashed, node)
             self.assertEqual(controller.hazards, [], node)
 
-    def until(self, condition, seconds=90, meanwhile=lambda: None):
+    def until(self, condition, seconds=90, meanwhile=lambda history: None):
         def look():
+            history = self.history()
             self.check_nodes()
-            self.work()
-            meanwhile()
+            meanwhile(history)
+            self.work(history)
             return condition()
         return self.wait_for(look, seconds, self.where_it_stands)
 
     def where_it_stands(self):
         said = {node: c.said[-4:] for node, c in self.controllers.items()}
-        told = {node: [h[:3] for h in c.heard[-6:]] for node, c in self.controllers.items()}
-        return f": states {self.history()}; said {said}; told {told}; log:\n{read_file(self.log)[-3000:]}"
+        told = {node: [h[:3] for h in c.heard[-60:]] for node, c in self.controllers.items()}
+        return f": states {self.history()}; said {said}; told {told}; log:\n{read_file(self.log)[-30000:]}"
 
-    def run_round(self, number, hot, meanwhile=lambda: None):
+    def run_round(self, number, hot, meanwhile=lambda history: None):
         self.add_samples()
         self.until(lambda: self.history().count("Deploy Completed") >= number
                    and self.history()[-1] == "Train Waiting", meanwhile=meanwhile)
@@ -191,7 +194,6 @@ class Rounds(Edge):
     def test_two_rounds_with_hot_update_where_evaluation_and_inference_share_a_node(self):
         self.two_rounds(True, ("edge1", "edge1", "edge2", "edge2"))
 
-
     def test_two_rounds_with_the_resilient_policy(self):
         self.make_edge(False, ("edge1", "edge2", "edge3", "edge1"))
         self.write("policies/policies.yaml", "use: {il_stage: il_stage_resilient}\n")
@@ -210,12 +212,18 @@ class Faults(Edge):
         for node in ("edge1", "edge2"):
             self.connect(node)
 
-        def breaks():
-            for controller in self.controllers.values():
-                if dice.random() < 0.02 and self.history()[-1:] in (["Train Waiting"], ["Train Running"], ["Eval Running"]):
-                    self.when_all_is_stored(controller.drop)
+        broken = set()
+
+        def breaks(history):
+            state = history[-1] if history else ""
+            for node, controller in self.controllers.items():
+                where = history.count("Deploy Completed"), state, node
+                if state in WAITED_FOR and (where not in broken or dice.random() < 0.02) \
+                        and self.when_all_is_stored(controller.drop):
+                    broken.add(where)
         for number in (1, 2):
             self.run_round(number, False, breaks)
+        self.assertLessEqual({(done, state, node) for done in (0, 1) for state in WAITED_FOR for node in self.controllers}, broken)
 
     def test_the_controller_is_killed_between_steps(self):
         self.make_edge(False, ("edge1", "edge2", "edge2", "edge1"))
@@ -224,16 +232,16 @@ class Faults(Edge):
             self.connect(node)
         seen = set()
 
-        def kills():
-            history = self.history()
+        def kills(history):
             state = history[-1] if history else ""
-            if state in ("Train Waiting", "Train Running", "Eval Waiting", "Eval Running", "Deploy Waiting") \
-                    and state not in seen and self.when_all_is_stored(self.kill):
-                seen.add(state)
+            where = history.count("Deploy Completed"), state
+            if state in WAITED_FOR + ("Eval Waiting", "Deploy Waiting") and where not in seen \
+                    and self.when_all_is_stored(self.kill):
+                seen.add(where)
                 self.start()
         for number in (1, 2):
             self.run_round(number, False, kills)
-        self.assertIn("Train Waiting", seen)
+        self.assertLessEqual({(done, state) for done in (0, 1) for state in WAITED_FOR}, seen)
         self.assertEqual(len(self.pods("train-")), 2)
         self.assertEqual(len(self.pods("eval-")), 2)
 
@@ -251,7 +259,7 @@ class Faults(Edge):
         heard = len(away.heard)
         self.add_samples()
         self.wait_for(lambda: self.history().count("Train Running") == 2)
-        self.assertIn('"deployed":["edge2"]', self.ledger())
+        self.assertIn('"deployed":[{"node":"edge2"', self.ledger())
         self.kill()
         self.start()
         away.come_back()
@@ -262,6 +270,51 @@ class Faults(Edge):
         self.until(lambda: self.history().count("Deploy Completed") == 2 and self.history()[-1] == "Train Waiting")
         self.assertEqual(read_file(self.root, "models/served"), "model 2")
         self.assertEqual(len(self.pods("train-")), 2)
+
+    def test_a_node_that_was_away_from_one_deployment_to_the_next_takes_part_in_it(self):
+        # Its part is to load the model; it is away from that on, and hears of the job again only with its next part.
+        self.make_edge(True, ("edge1", "edge1", "edge1", "edge4"))
+        self.start()
+        for node in ("edge1", "edge4"):
+            self.connect(node)
+        away = self.controllers["edge4"]
+        away.leaves_after = ("deploy", "completed")  # as its worker says it
+        self.add_samples()
+        self.until(lambda: "Deploy Completed" in self.history())
+        self.wait_for(lambda: not away.has_network.is_set())
+        self.add_samples()
+        self.until(lambda: self.history().count("Deploy Running") == 2)
+        self.wait_for(lambda: self.ledger().count('{"node":"edge4"') == 2)
+        self.kill()
+        self.start()
+        heard = len(away.heard)
+        away.come_back()
+        self.until(lambda: self.history().count("Deploy Completed") == 2 and self.history()[-1] == "Train Waiting")
+        self.assertIn(("delete", "incrementallearningjob", "helmet"), [h[:3] for h in list(away.heard)[heard:]])
+        self.assertEqual(read_file(self.root, "models/served"), "model 2")
+
+    def test_a_job_that_is_made_anew_while_a_node_is_away_is_forgotten_there(self):
+        self.make_edge(False, ("edge1", "edge2", "edge2", "edge1"))
+        self.start()
+        for node in ("edge1", "edge2"):
+            self.connect(node)
+        away = self.controllers["edge2"]
+        away.leaves_after = ("Deploy", "Ready")
+        self.add_samples()
+        self.until(lambda: "Deploy Completed" in self.history() and self.history()[-1] == "Train Waiting")
+        self.assertFalse(away.has_network.is_set())
+        text = read_file(self.path("store/job.yaml")).replace("{name: helmet, ", "{name: helmet, uid: another, ", 1)
+        os.remove(self.path("store/job.yaml"))
+        self.wait_for(lambda: not self.history())
+        self.write("store/job.yaml", text)
+        self.wait_for(lambda: self.history()[-1:] == ["Train Waiting"])
+        self.wait_for(lambda: '{"node":"edge2","since":""}' in self.ledger())
+        self.kill()
+        self.start()
+        heard = len(away.heard)
+        away.come_back()
+        self.wait_for(lambda: ("delete", "incrementallearningjob", "helmet") in [h[:3] for h in list(away.heard)[heard:]])
+        self.wait_for(lambda: "edge2" not in self.ledger())
 
     def test_a_local_controller_that_starts_anew_goes_on(self):
         self.make_edge(False, ("edge1", "edge1", "edge1", "edge1"))

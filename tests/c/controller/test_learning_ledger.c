@@ -114,35 +114,48 @@ static const char *deployed(struct fixture *f, const struct prg_ledger_entry *en
     struct prg_ledger_entry read;
     assert_true(prg_ledger_read(&f->arena, prg_ledger_object(&f->arena, entry), &read));
     assert_int_equal(prg_ledger_digest(&read), prg_ledger_digest(entry));
-    return read.deployed ? prg_json_print_arena(&f->arena, read.deployed, PRG_JSON_COMPACT) : "nobody";
+    const char *text = "";
+    const cJSON *mark;
+    prg_json_each (mark, read.deployed)
+        text = prg_arena_printf(&f->arena, "%s%s%s@%s", text, *text ? " " : "", prg_json_get_text(mark, "node"),
+                                prg_json_get_text(mark, "since"));
+    return *text ? text : "nobody";
 }
+
+#define WAITING(since) "{'stage': 'Deploy', 'type': 'Waiting', 'lastTransitionTime': '" since "'}"
 
 static void who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job(void **state)
 {
     static const char nodes[] = "{'sedna.io/Eval': 'edge2', 'sedna.io/Deploy': 'edge4'}";
     struct fixture *f = *state;
-    struct prg_ledger_entry entries[5] = {{0}};
+    struct prg_ledger_entry entries[6] = {{0}};
     const struct prg_reader *reader = &f->store->reader;
     const cJSON *evaluating = job(f, nodes, "[{'stage': 'Eval', 'type': 'Running'}]"),
-                *deploying = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Waiting'}]"),
-                *loading = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Running'}]"),
-                *over = job(f, nodes, "[{'stage': 'Deploy', 'type': 'Completed'}]"),
-                *here = job(f, "{'sedna.io/Eval': 'edge1'}", "[{'stage': 'Deploy', 'type': 'Waiting'}]");
+                *deploying = job(f, nodes, "[" WAITING("10") "]"),
+                *loading = job(f, nodes, "[" WAITING("10") ", {'stage': 'Deploy', 'type': 'Running'}]"),
+                *over = job(f, nodes, "[" WAITING("10") ", {'stage': 'Deploy', 'type': 'Completed'}]"),
+                *again = job(f, nodes, "[" WAITING("10") ", " WAITING("11") "]"),
+                *here = job(f, "{'sedna.io/Eval': 'edge1'}", "[" WAITING("12") "]");
     put_dataset(f);
     assert_true(prg_ledger_of(&f->arena, reader, evaluating, NULL, &entries[0]));
     assert_string_equal(deployed(f, &entries[0]), "nobody");
     assert_true(prg_ledger_of(&f->arena, reader, deploying, &entries[0], &entries[1]));
-    assert_string_equal(deployed(f, &entries[1]), "[\"edge2\"]");
+    assert_string_equal(deployed(f, &entries[1]), "edge2@10");
     assert_true(prg_ledger_of(&f->arena, reader, loading, &entries[1], &entries[2]));
-    assert_string_equal(deployed(f, &entries[2]), "[\"edge2\",\"edge4\"]");
-    prg_ledger_forgotten(&entries[2], "edge2");
-    prg_ledger_forgotten(&entries[2], "edge3");
+    assert_string_equal(deployed(f, &entries[2]), "edge2@10 edge4@10");
+    prg_ledger_forgotten(&entries[2], "edge4", "");
+    prg_ledger_forgotten(&entries[2], "edge3", "");
     assert_true(prg_ledger_of(&f->arena, reader, over, &entries[2], &entries[3]));
-    assert_string_equal(deployed(f, &entries[3]), "[\"edge4\"]");
-    prg_ledger_forgotten(&entries[3], "edge4");
-    assert_string_equal(deployed(f, &entries[3]), "nobody");
-    assert_true(prg_ledger_of(&f->arena, reader, here, &entries[3], &entries[4])); // it goes on from round to round
+    assert_string_equal(deployed(f, &entries[3]), "edge2@10");
+    assert_true(
+        prg_ledger_of(&f->arena, reader, again, &entries[3], &entries[4])); // both: the first is not forgotten yet
+    assert_string_equal(deployed(f, &entries[4]), "edge2@10 edge2@11");
+    prg_ledger_forgotten(&entries[4], "edge2", "11");
+    assert_string_equal(deployed(f, &entries[4]), "edge2@11");
+    prg_ledger_forgotten(&entries[4], "edge2", "");
     assert_string_equal(deployed(f, &entries[4]), "nobody");
+    assert_true(prg_ledger_of(&f->arena, reader, here, &entries[4], &entries[5])); // it goes on from round to round
+    assert_string_equal(deployed(f, &entries[5]), "nobody");
 }
 
 static void the_node_of_the_dataset_is_never_made_to_forget(void **state)
@@ -156,10 +169,62 @@ static void the_node_of_the_dataset_is_never_made_to_forget(void **state)
     assert_string_equal(deployed(f, &entries[0]), "nobody");
     // The Dataset moved to a node that took part in an earlier deployment.
     entries[1] = entries[0];
-    entries[1].deployed = json_of(&f->arena, "['edge2', 'edge1']");
+    entries[1].deployed = json_of(&f->arena, "[{'node': 'edge2', 'since': '10'}, {'node': 'edge1', 'since': '10'}]");
     put_dataset(f);
     assert_true(prg_ledger_of(&f->arena, reader, deploying, &entries[1], &entries[2]));
-    assert_string_equal(deployed(f, &entries[2]), "[\"edge2\"]");
+    assert_string_equal(deployed(f, &entries[2]), "edge2@10");
+}
+
+// Also the Dataset's node: its samples were another job's.
+static void who_knew_a_job_of_the_name_is_to_forget_it(void **state)
+{
+    struct fixture *f = *state;
+    const struct prg_reader *reader = &f->store->reader;
+    struct prg_ledger_entry entries[4] = {{0}};
+    cJSON *anew = job(f, "{}", "[]"), *begun = job(f, "{}", "[{'stage': 'Train', 'type': 'Waiting'}]");
+    put_dataset(f);
+    assert_true(prg_ledger_of(&f->arena, reader,
+                              job(f,
+                                  "{'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge3', 'sedna.io/Deploy': 'edge4', "
+                                  "'sedna.io/model-hot-update-config': '/x'}",
+                                  "[{'stage': 'Train', 'type': 'Waiting'}]"),
+                              NULL, &entries[0]));
+    entries[0].deployed = json_of(&f->arena, "[{'node': 'edge5', 'since': '10'}, {'node': 'edge3', 'since': '11'}]");
+    prg_json_set_string(&f->arena, prg_json_get(anew, "metadata"), "uid", "u2");
+    prg_json_set_string(&f->arena, prg_json_get(begun, "metadata"), "uid", "u2");
+    assert_false(prg_ledger_of(&f->arena, reader, anew, &entries[0], &entries[1])); // but what was is not lost
+    assert_string_equal(deployed(f, &entries[1]), "edge5@ edge3@ edge1@ edge2@ edge4@");
+    assert_true(prg_ledger_of(&f->arena, reader, begun, &entries[1], &entries[2]));
+    assert_string_equal(deployed(f, &entries[2]), "edge5@ edge3@ edge1@ edge2@ edge4@");
+    prg_ledger_forgotten(&entries[2], "edge1", "");
+    assert_true(prg_ledger_of(&f->arena, reader, begun, &entries[2], &entries[3]));
+    assert_string_equal(deployed(f, &entries[3]), "edge5@ edge3@ edge2@ edge4@");
+}
+
+static void marks_have_a_bound_and_nonsense_is_none(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_ledger_entry entry;
+    const char *odd = "5, 'edge2', null, {'node': 'a'}, {'node': 5, 'since': ''}, {'node': '', 'since': ''}, [], "
+                      "{'node': 'last', 'since': '10'}, {'node': 'last', 'since': '10'}",
+               *many = "";
+    for (int i = 0; i < PRG_LEDGER_MARKS + 10; i++)
+        many = prg_arena_printf(&f->arena, "%s{'node': 'edge%d', 'since': '10'}, ", many, i);
+    const char *const lists[] = {prg_arena_printf(&f->arena, "[%s]", odd),
+                                 prg_arena_printf(&f->arena, "[%s%s]", many, odd), "{'a': 1}", "'x'"};
+    const size_t counts[] = {1, PRG_LEDGER_MARKS, 0, 0};
+    for (size_t i = 0; i < PRG_COUNT(lists); i++) {
+        cJSON *object = json_of(&f->arena, "{'metadata': {'name': 'perigee-edge-a', 'labels': {'perigee.dev/ledger': "
+                                           "'edge'}}, 'data': {}}");
+        cJSON *tree =
+            json_of(&f->arena, prg_arena_printf(&f->arena, "{'name': 'a', 'uid': 'u1', 'deployed': %s}", lists[i]));
+        prg_json_set_string(&f->arena, prg_json_get(object, "data"), "job",
+                            prg_json_print_arena(&f->arena, tree, PRG_JSON_COMPACT));
+        assert_true(prg_ledger_read(&f->arena, object, &entry));
+        assert_int_equal(prg_json_count(entry.deployed), counts[i]);
+        if (counts[i])
+            assert_string_equal(prg_json_get_text(entry.deployed->child->prev, "node"), "last");
+    }
 }
 
 static void foreign_config_maps_are_no_entries(void **state)
@@ -231,6 +296,8 @@ int main(void)
         TEST(inference_without_hot_update_does_not_count_as_a_node),
         TEST(who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job),
         TEST(the_node_of_the_dataset_is_never_made_to_forget),
+        TEST(who_knew_a_job_of_the_name_is_to_forget_it),
+        TEST(marks_have_a_bound_and_nonsense_is_none),
         TEST(foreign_config_maps_are_no_entries),
         TEST(long_names_are_told_apart),
         TEST(places_to_listen_at_are_read),

@@ -27,6 +27,9 @@ struct world {
     struct prg_learning_loop *loop;
     uint64_t now_ms;
     bool has_edge;
+    const char *worker_node;
+    bool is_ledger_refused;
+    unsigned refusals;
     struct prg_strbuf told; // "job Train Waiting; " …
     size_t waiting_deletions;
     // The edge node's side.
@@ -69,6 +72,10 @@ static int fused_apply(struct prg_store *store, const cJSON *object, enum prg_wr
     char now[PRG_CLOCK_TEXT];
     if (blows(err))
         return PRG_IO;
+    if (current->is_ledger_refused && prg_text_equal(prg_json_get_text(object, "kind"), "ConfigMap")) {
+        current->refusals++;
+        return prg_fail(err, PRG_IO, "configmaps is forbidden");
+    }
     if (!prg_text_equal(prg_json_get_text(object, "kind"), "Pod") || *prg_meta_uid(object))
         return real_ops->apply(store, object, ret, err);
     cJSON *copy = prg_json_copy(&current->arena, object), *meta = prg_json_get(copy, "metadata");
@@ -112,6 +119,18 @@ static void put_yaml(struct world *w, const char *text)
     store_yaml(w->store, &w->arena, text);
 }
 
+static const char *ledger(const struct world *w)
+{
+    const char *text =
+        prg_json_get_text(prg_json_get(stored(w, "", "ConfigMap", "perigee-edge-helmet"), "data"), "job");
+    return text ? text : "";
+}
+
+static const char *marks(struct world *w, const cJSON *deployed)
+{
+    return deployed ? prg_json_print_arena(&w->arena, deployed, PRG_JSON_COMPACT) : "";
+}
+
 static void tell_job(const struct prg_reader *store, const cJSON *job, const cJSON *deployed,
                      enum prg_learning_change change, void *ctx)
 {
@@ -125,8 +144,10 @@ static void tell_job(const struct prg_reader *store, const cJSON *job, const cJS
                 prg_strbuf_printf(&w->told, "delete to %s; ", prg_json_get_text(message, "node"));
         return;
     }
-    prg_strbuf_printf(&w->told, "%s %s%s%s; ", latest.stage, latest.type, deployed ? " deployed by " : "",
-                      deployed ? prg_json_print_arena(&w->arena, deployed, PRG_JSON_COMPACT) : "");
+    prg_strbuf_printf(&w->told, "%s %s%s%s; ", latest.stage, latest.type, deployed ? " after " : "",
+                      marks(w, deployed));
+    if (deployed && latest.node && !w->is_ledger_refused) // it could die now
+        assert_non_null(strstr(ledger(w), marks(w, deployed)));
 }
 
 static void tell_dataset(const struct prg_reader *store, const cJSON *dataset, enum prg_learning_change change,
@@ -185,7 +206,7 @@ static void build(struct world *w)
 {
     struct prg_policy_options options = {0};
     struct prg_error err = {0};
-    *w = (struct world){.writes_left = -1, .has_edge = true};
+    *w = (struct world){.writes_left = -1, .has_edge = true, .worker_node = "edge1"};
     prg_arena_init(&w->arena);
     prg_strbuf_init(&w->told);
     w->store = prg_store_mem_new();
@@ -278,7 +299,7 @@ static void set_phase(struct world *w, const cJSON *pod, const char *phase)
     struct prg_error err = {0};
     cJSON *copy = prg_json_copy(&w->arena, pod);
     prg_json_set_string(&w->arena, prg_json_ensure_object(&w->arena, copy, "status"), "phase", phase);
-    prg_json_set_string(&w->arena, prg_json_ensure_object(&w->arena, copy, "spec"), "nodeName", "edge1");
+    prg_json_set_string(&w->arena, prg_json_ensure_object(&w->arena, copy, "spec"), "nodeName", w->worker_node);
     assert_ok(prg_store_mem_put(w->store, copy, false, true, &err), &err);
     changed(w, "", "Pod", prg_meta_name(copy));
 }
@@ -826,6 +847,119 @@ static void a_job_that_is_made_anew_is_first_deleted(void **state)
     run(w);
     assert_non_null(strstr(w->told.text, "delete to edge1; "));
     assert_string_equal(history(w), "Train Waiting");
+    // Should it die before the node has read that: what is kept says that it still has to.
+    assert_non_null(strstr(ledger(w), "\"deployed\":[{\"node\":\"edge1\",\"since\":\"\"}]"));
+    prg_strbuf_clear(&w->told);
+    kill_and_start(w);
+    run(w);
+    assert_non_null(strstr(w->told.text, "Train Waiting after [{\"node\":\"edge1\",\"since\":\"\"}]; "));
+    prg_learning_loop_forgotten(w->loop, "edge1", "ns", "helmet", w->now_ms);
+    run(w);
+    assert_null(strstr(ledger(w), "deployed"));
+}
+
+// ---- who took part in a deployment ----
+
+static void who_takes_part_in_a_deployment_is_kept_before_it_is_told(void **state)
+{
+    struct world *w = *state;
+    w->worker_node = "edge2"; // the Dataset's is edge1
+    put_yaml(w, learning_job(&w->arena, false));
+    start(w);
+    w->rounds_left = 1;
+    settle(w); // tell_job looks
+    assert_non_null(strstr(w->told.text, "Deploy Waiting after [{\"node\":\"edge2\",\"since\":\"2026-06-01T"));
+    assert_non_null(strstr(w->told.text, "Train Waiting after [{\"node\":\"edge2\""));
+    assert_non_null(strstr(ledger(w), "\"deployed\":[{\"node\":\"edge2\""));
+    kill_and_start(w);
+    prg_strbuf_clear(&w->told);
+    run(w);
+    assert_non_null(strstr(w->told.text, "Train Waiting after [{\"node\":\"edge2\""));
+    prg_learning_loop_forgotten(w->loop, "edge2", "ns", "helmet", w->now_ms);
+    run(w);
+    assert_string_equal(history(w), ROUND_RESTART "Train Waiting");
+    assert_null(strstr(ledger(w), "deployed"));
+}
+
+static void what_a_node_forgets_is_an_earlier_deployment_while_it_takes_part_in_one(void **state)
+{
+    struct world *w = *state;
+    w->worker_node = "edge2";
+    put_yaml(w, learning_job(&w->arena, false));
+    start(w);
+    w->rounds_left = 2;
+    while (!strstr(history(w),
+                   "Train Waiting, Train Ready, Train Starting, Train Running, Train Completed, Eval "
+                   "Waiting, Eval Ready, Eval Starting, Eval Running, Eval Completed, Deploy Waiting, Deploy "
+                   "Ready, Deploy Completed, " STAGE("Train") STAGE("Eval") "Deploy Waiting")) {
+        struct pods pods = pods_of(w, NULL);
+        run(w);
+        w->now_ms += 1000;
+        if (pods.waiting || pods.over)
+            set_phase(w, pods.waiting ? pods.waiting : pods.over, pods.waiting ? "Running" : "Succeeded");
+        else if (!strstr(history(w), "Eval Completed, Deploy Waiting, Deploy Ready, Deploy Completed, " STAGE("Train")
+                                         STAGE("Eval") "Deploy Waiting"))
+            edge_acts(w);
+        assert_true(w->now_ms < 400000);
+    }
+    run(w);
+    const char *first = strstr(ledger(w), "edge2\",\"since"), *second = strstr(first + 1, "edge2\",\"since");
+    assert_non_null(second);
+    const char *kept = prg_arena_printf(&w->arena, "[{\"node\":\"%s", second);
+    prg_learning_loop_forgotten(w->loop, "edge2", "ns", "helmet", w->now_ms);
+    run(w);
+    assert_non_null(strstr(ledger(w), kept));
+}
+
+static void another_term_begins_with_what_the_store_says(void **state)
+{
+    struct world *w = *state;
+    struct prg_error err = {0};
+    w->worker_node = "edge2";
+    put_yaml(w, learning_job(&w->arena, false));
+    start(w);
+    w->rounds_left = 1;
+    settle(w);
+    prg_learning_loop_pause(w->loop, true);
+    // Another controller led: edge2 has forgotten the job, edge3 deployed it.
+    cJSON *object = prg_json_copy(&w->arena, stored(w, "", "ConfigMap", "perigee-edge-helmet"));
+    cJSON *entry = json_of(&w->arena, "{'name': 'helmet', 'uid': 'u1', 'dataset': 'edge1', 'train': 'edge2', 'eval': "
+                                      "'edge3', 'deployed': [{'node': 'edge3', 'since': '10'}]}");
+    prg_json_set_string(&w->arena, prg_json_get(object, "data"), "job",
+                        prg_json_print_arena(&w->arena, entry, PRG_JSON_COMPACT));
+    assert_ok(prg_store_mem_put(w->store, object, false, true, &err), &err);
+    prg_strbuf_clear(&w->told);
+    prg_learning_loop_reset(w->loop);
+    prg_learning_loop_pause(w->loop, false);
+    prg_learning_loop_enqueue_all(w->loop, w->now_ms);
+    run(w);
+    assert_non_null(strstr(w->told.text, "Train Waiting after [{\"node\":\"edge3\",\"since\":\"10\"}]; "));
+    assert_null(strstr(w->told.text, "edge2"));
+}
+
+static void what_cannot_be_kept_stops_no_job_and_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    w->is_ledger_refused = true;
+    put_yaml(w, learning_job(&w->arena, false));
+    start(w);
+    w->rounds_left = 1;
+    settle(w);
+    assert_string_equal(history(w), ROUND_RESTART "Train Waiting");
+    unsigned refusals = w->refusals;
+    assert_in_range(refusals, 1, 12); // four for each of three nodes
+    run(w);
+    assert_int_equal(w->refusals, refusals);
+    int64_t next = prg_learning_loop_next_ms(w->loop, w->now_ms);
+    assert_in_range(next, 1, 600 * 1000);
+    w->now_ms += (uint64_t)next;
+    run(w);
+    assert_int_equal(w->refusals, refusals + 1);
+    w->is_ledger_refused = false;
+    w->now_ms += 600 * 1000;
+    run(w);
+    assert_string_not_equal(ledger(w), "");
+    assert_int_equal(prg_learning_loop_next_ms(w->loop, w->now_ms), -1);
 }
 
 static void without_a_link_there_is_no_ledger(void **state)
@@ -925,6 +1059,10 @@ int main(void)
         TEST(a_job_that_is_deleted_while_nobody_watches_is_deleted_from_its_nodes),
         TEST(a_job_that_somebody_holds_back_from_going_is_gone_for_its_nodes),
         TEST(a_job_that_is_made_anew_is_first_deleted),
+        TEST(who_takes_part_in_a_deployment_is_kept_before_it_is_told),
+        TEST(what_a_node_forgets_is_an_earlier_deployment_while_it_takes_part_in_one),
+        TEST(another_term_begins_with_what_the_store_says),
+        TEST(what_cannot_be_kept_stops_no_job_and_is_tried_again),
         TEST(without_a_link_there_is_no_ledger),
         TEST(hostile_jobs_do_no_harm_to_others),
         TEST(pods_of_others_are_left_alone),

@@ -124,6 +124,7 @@ static void restart_every_node_but_the_datasets_forgets_the_job_when_its_part_is
 
 static void a_node_that_deployed_forgets_the_job_before_its_next_part(void **state)
 {
+    static const char marks[] = "[{'node': 'edge2', 'since': '2026-05-31T00:00:00Z'}, {'node': 'edge9', 'since': '?'}]";
     static const struct {
         struct step steps[4];
         const char *deploying, *want;
@@ -132,7 +133,7 @@ static void a_node_that_deployed_forgets_the_job_before_its_next_part(void **sta
         {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
          "edge2",
          "edge2 +model served; edge1 job; edge2 +job; edge9 -job",
-         false},
+         true},
         {{{"Deploy", "Completed", NULL}}, "", "edge1 job; edge2 -job; edge9 -job", false},
         {{{"Train", "Completed", TRAINED}, {"Train", "Running", NULL}}, "", "edge1 job; edge2 +job; edge9 -job", false},
         {{{"Train", "Completed", NULL}}, "", "edge1 job; edge2 job; edge9 -job", false}, // its report may come yet
@@ -143,13 +144,73 @@ static void a_node_that_deployed_forgets_the_job_before_its_next_part(void **sta
     change(f, "{'metadata': {'annotations': {'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge2'}}}");
     for (size_t i = 0; i < PRG_COUNT(cases); i++) {
         set_conditions(f, cases[i].steps, PRG_COUNT(cases[i].steps));
-        struct prg_guard_answer answer = ask_after(f, "['edge2', 'edge9']", PRG_CHANGE_STORED);
+        struct prg_guard_answer answer = ask_after(f, marks, PRG_CHANGE_STORED);
         assert_string_equal(brief(f, &answer), cases[i].want);
         assert_string_equal(prg_guard_deploying_node(job_copy(f)), cases[i].deploying);
         assert_int_equal(job_at(&answer, "edge2")->forgets_first, cases[i].forgets_first);
     }
-    struct prg_guard_answer answer = ask_after(f, "['edge9']", PRG_CHANGE_DELETED);
+    struct prg_guard_answer answer = ask_after(f, marks, PRG_CHANGE_DELETED);
     assert_string_equal(brief(f, &answer), "edge1 -job; edge2 -job;  -job; edge9 -job");
+}
+
+static void who_takes_part_in_a_deployment_forgets_earlier_ones_and_not_this_one(void **state)
+{
+    static const struct {
+        struct step steps[4];
+        const char *marks, *node;
+        bool forgets_first;
+    } cases[] = {
+        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
+         "[{'node': 'edge2', 'since': '2026-06-01T00:00:00Z'}]",
+         "edge2",
+         false},
+        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
+         "[{'node': 'edge2', 'since': '2026-06-01T00:00:00Z'}, {'node': 'edge2', 'since': '2026-05-31T00:00:00Z'}]",
+         "edge2",
+         true},
+        {{{"Train", "Completed", TRAINED},
+          {"Eval", "Completed", EVALUATED},
+          {"Deploy", "Waiting", NULL},
+          {"Deploy", "Running", NULL}},
+         "[{'node': 'edge4', 'since': '2026-05-31T00:00:00Z'}]",
+         "edge4",
+         true},
+        {{{"Train", "Completed", TRAINED},
+          {"Eval", "Completed", EVALUATED},
+          {"Deploy", "Waiting", NULL},
+          {"Deploy", "Running", NULL}},
+         "[{'node': 'edge4', 'since': '2026-06-01T00:00:00Z'}]",
+         "edge4",
+         false},
+        // nothing says when it began
+        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Running", NULL}},
+         "[{'node': 'edge4', 'since': '?'}]",
+         "edge4",
+         false},
+        // another job of its name
+        {{{"Train", "Waiting", NULL}}, "[{'node': 'edge1', 'since': ''}]", "edge1", true},
+        {{{"Train", "Completed", TRAINED}, {"Train", "Running", NULL}},
+         "[{'node': 'edge2', 'since': ''}]",
+         "edge2",
+         true},
+        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Running", NULL}},
+         "[{'node': 'edge4', 'since': ''}]",
+         "edge4",
+         true},
+    };
+    struct learning_fixture *f = *state;
+    change(f, "{'metadata': {'annotations': {'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge2', 'sedna.io/Deploy': "
+              "'edge4', 'sedna.io/model-hot-update-config': '/v/model_config.json'}}, "
+              "'spec': {'deploySpec': {'model': {'hotUpdateEnabled': true}}}}");
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        set_conditions(f, cases[i].steps, PRG_COUNT(cases[i].steps));
+        struct prg_guard_answer answer = ask_after(f, cases[i].marks, PRG_CHANGE_STORED);
+        const struct prg_guard_entry *job = job_at(&answer, cases[i].node);
+        assert_non_null(job->content);
+        assert_false(job->is_deletion);
+        assert_int_equal(job->forgets_first, cases[i].forgets_first);
+        assert_int_equal(job->is_gentle, cases[i].forgets_first && strcmp(cases[i].node, "edge4") == 0);
+    }
 }
 
 static void hot_update_leaves_the_folder_of_the_inference_worker_alone(void **state)
@@ -493,6 +554,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GUARD_TEST(restart_every_node_but_the_datasets_forgets_the_job_when_its_part_is_done),
         GUARD_TEST(a_node_that_deployed_forgets_the_job_before_its_next_part),
+        GUARD_TEST(who_takes_part_in_a_deployment_forgets_earlier_ones_and_not_this_one),
         GUARD_TEST(hot_update_leaves_the_folder_of_the_inference_worker_alone),
         GUARD_TEST(what_is_meant_for_a_node_that_is_not_known_goes_to_the_one_without_a_name),
         GUARD_TEST(nobody_is_told_of_a_job_without_conditions_or_without_a_node),

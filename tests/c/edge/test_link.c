@@ -989,6 +989,32 @@ static void it_begins_anew_after_an_end(void **state)
     client_close(&client);
 }
 
+// Another controller may have led meanwhile: what counted as read in this one's last term says nothing.
+static void in_another_term_all_is_told_anew_also_what_was_read(void **state)
+{
+    struct fixture *f = *state;
+    struct prg_edge_options options = {.delivered = on_delivered};
+    struct client client;
+    struct prg_error err = {0};
+    start(f, &options);
+    client_open(&client, &f->loop, f->port, "edge2");
+    move_on(f, "Train", "Waiting", NULL, "{'sedna.io/Train': 'edge2'}");
+    assert_string_equal(next(f, &client), "delete incrementallearningjob helmet in TrainWaiting");
+    struct frame *frame = prg_arena_new(&f->arena, struct frame);
+    assert_false(client_next(&client, frame, 100)); // answers the ping behind it
+    await(f, "edge2 read deletion of IncrementalLearningJob helmet");
+    prg_edge_close(f->edge, on_edge_closed, f);
+    assert_true(run_until(&f->loop, is_closed, f));
+    client_close(&client);
+    prg_edge_forget(f->edge);
+    assert_int_equal(prg_edge_stats(f->edge)->nodes, 0);
+    tell(f);
+    assert_ok(prg_edge_listen(f->edge, &err), &err);
+    client_open(&client, &f->loop, prg_edge_port(f->edge), "edge2");
+    assert_string_equal(next(f, &client), "delete incrementallearningjob helmet in TrainWaiting");
+    client_close(&client);
+}
+
 static void an_address_that_is_taken_or_none_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -1042,6 +1068,7 @@ int main(void)
         LINK_TEST(a_close_of_the_node_is_answered),
         LINK_TEST(the_end_is_told_to_every_node),
         LINK_TEST(it_begins_anew_after_an_end),
+        LINK_TEST(in_another_term_all_is_told_anew_also_what_was_read),
         LINK_TEST(an_address_that_is_taken_or_none_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

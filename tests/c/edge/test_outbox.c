@@ -326,6 +326,48 @@ static void what_is_to_be_forgotten_first_is_said_when_a_node_connects(void **st
     assert_int_equal(prg_outbox_waiting(f->outbox), 0);
 }
 
+// Who asks for it may not have heard yet that the node has read it.
+static void what_has_just_been_forgotten_is_not_forgotten_again(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    struct prg_outbox_want want = {
+        .kind = "job", .ns = "ns", .name = "j", .text = "1", .length = 1, .deletes_first = true};
+    prg_outbox_connect(f->outbox, "n");
+    prg_outbox_put(f->outbox, "n", &want);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "-j:1");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    want.text = "2";
+    prg_outbox_put(f->outbox, "n", &want);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:2");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    put(f, "n", "job", "j", "3");
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "+j:3");
+}
+
+static void all_is_forgotten_but_who_is_connected(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put(f, "n", "job", "j", "1");
+    put(f, "n", "model", "m", "1");
+    put(f, "away", "model", "m", "1");
+    put_deletion(f, "away", "j", NULL, false);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "+j:1");
+    prg_outbox_clear(f->outbox);
+    assert_int_equal(prg_outbox_node_count(f->outbox), 1);
+    assert_int_equal(prg_outbox_waiting(f->outbox), 0);
+    assert_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(f->read, "");
+    put(f, "n", "job", "j", "2");
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:2");
+    prg_outbox_disconnect(f->outbox, "n");
+    prg_outbox_clear(f->outbox);
+    assert_int_equal(prg_outbox_node_count(f->outbox), 0);
+}
+
 static void no_more_than_the_window_is_unread(void **state)
 {
     struct fixture *f = *state;
@@ -447,6 +489,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_insertion_that_replaces_an_unread_deletion_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_first_is_said_when_a_node_connects, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_has_just_been_forgotten_is_not_forgotten_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_is_forgotten_but_who_is_connected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_than_the_window_is_unread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_held_waits_and_what_nothing_is_told_of_stays_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_is_known_as_long_as_one_job_wants_it, set_up, tear_down),
