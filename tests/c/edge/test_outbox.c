@@ -470,9 +470,107 @@ static void random_events_end_in_what_was_said_last(void **state)
     assert_int_equal(prg_outbox_held(f->outbox), 0);
 }
 
+// A node at the end of a line that breaks: messages and answers that are under way are lost then. Contents are numbers
+// that a deletion raises; -1: it knows nothing of the object.
+struct reader {
+    struct on_the_way {
+        uint64_t number;
+        int object, content; // content -1: a deletion, -2: a prelude
+    } way[100];
+    size_t count;
+    uint64_t read; // what it has read last, and not answered yet; 0: nothing
+    int known[4];
+};
+
+static void send_next(struct fixture *f, struct reader *node, uint64_t now_ms)
+{
+    const char *content;
+    size_t length;
+    int64_t wait;
+    struct prg_outbox_item *item = prg_outbox_next(f->outbox, "n", now_ms, &wait);
+    if (!item || node->count == PRG_COUNT(node->way))
+        return;
+    struct on_the_way message = {.object = *item->name - 'a', .content = -1};
+    if (!prg_outbox_message(item, &content, &length))
+        message.content = *content == 'p' ? -2 : atoi(content);
+    prg_outbox_sent(f->outbox, item, ++f->number, now_ms);
+    message.number = f->number;
+    node->way[node->count++] = message;
+}
+
+static void read_next(struct reader *node)
+{
+    if (!node->count)
+        return;
+    struct on_the_way message = node->way[0];
+    node->count--;
+    memmove(node->way, node->way + 1, node->count * sizeof(message));
+    int *known = &node->known[message.object];
+    if (message.content == -1)
+        *known = -1;
+    else if (message.content == -2)
+        *known = *known == -1 ? 0 : *known;
+    else if (*known != -1 && *known != message.content)
+        fail_msg("told %d while it knows %d", message.content, *known);
+    else
+        *known = message.content;
+    node->read = message.number;
+}
+
+static void who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct reader node = {.known = {-1, -1, -1, -1}};
+        uint64_t random = seed, now = 0;
+        int content[4] = {1, 1, 1, 1};
+        set_up(state);
+        struct fixture *one = *state;
+        for (int step = 0; step < 400; step++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            unsigned dice = (unsigned)(random >> 33) % 100, object = (unsigned)(random >> 50) % 4;
+            char name[2] = {(char)('a' + object), '\0'}, text[12];
+            now += (random >> 20) % 400;
+            if (dice < 15) {
+                snprintf(text, sizeof(text), "%d", content[object]);
+                put(one, "n", "job", name, dice < 3 ? NULL : text);
+            } else if (dice < 25) {
+                content[object]++;
+                put_deletion(one, "n", name, dice < 20 ? "p" : NULL, false);
+            } else if (dice < 30) {
+                snprintf(text, sizeof(text), "%d", ++content[object]);
+                struct prg_outbox_want want = {.kind = "job",
+                                               .ns = "ns",
+                                               .name = name,
+                                               .text = text,
+                                               .length = strlen(text),
+                                               .deletes_first = true};
+                prg_outbox_put(one->outbox, "n", &want);
+            } else if (dice < 40) {
+                node.count = node.read = 0;
+                if (dice < 35)
+                    prg_outbox_disconnect(one->outbox, "n");
+                prg_outbox_connect(one->outbox, "n");
+            } else if (dice < 65) {
+                send_next(one, &node, now);
+            } else if (dice < 85) {
+                read_next(&node);
+            } else if (node.read) {
+                prg_outbox_acknowledge(one->outbox, "n", node.read);
+                node.read = 0;
+                *one->read = '\0';
+            }
+        }
+        tear_down(state);
+    }
+    *state = f;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_model_wanted_anew_is_not_told_before_it_has_settled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_node_that_was_told_about_an_object_is_found_by_it_in_order, set_up,
                                         tear_down),
