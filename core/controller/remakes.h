@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // remakes.h: objects that vanish as often as they are made, or that the server refuses while they vanish. Somebody else
-// deletes them: the garbage collector, when the owner went and our watch of it is still broken, a namespace that goes, or
-// a rival. Making them again at once, with each change of another one, is a storm at the server.
+// deletes them: the garbage collector, when the owner went and our watch of it is still broken, a namespace that goes,
+// or a rival. Making them again at once, with each change of another one, is a storm at the server.
 //
 // What vanished is made again at once, and once more; each next time within PRG_REMAKES_FORGET_MS waits twice as long
 // as the one before, up to PRG_REMAKES_MOST_MS. The key's other work waits with it.
