@@ -255,6 +255,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
     struct prg_call *call = ctx;
     prg_auto_strbuf line = PRG_STRBUF_INIT;
     const char *value;
+    prg_pool_heard(call->pool);
     prg_strbuf_add(&line, bytes, size * count);
     if (prg_text_has_prefix(line.text, "HTTP/")) { // the answer proper; one before it was a 1xx
         const char *space = strchr(line.text, ' ');
@@ -277,6 +278,7 @@ static size_t on_data(char *bytes, size_t size, size_t count, void *ctx)
     struct prg_call *call = ctx;
     size_t length = size * count;
     bool is_answer = call->status >= 200 && call->status < 300;
+    prg_pool_heard(call->pool);
     if (call->is_cancelled || call->http->is_closed)
         return 0;
     if (call->request.idle_ms)

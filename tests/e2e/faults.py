@@ -233,6 +233,11 @@ class FaultProxy:
             self.rules.clear()
             self.cleared.set()
 
+    def are_met(self):
+        """Whether every fault that has to happen has."""
+        with self.lock:
+            return all(r["hits"] > r["after"] or r["may_miss"] for r in self.rules)
+
     def check_met(self):
         """Fails when a fault was arranged that never happened."""
         self.clear()

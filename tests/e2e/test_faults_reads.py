@@ -81,7 +81,8 @@ class Reads(Case):
         self.api.delete(self.config_map("gone"))
 
     def equal(self, deadline=60):
-        self.eventually(lambda: self.mirror.read().objects == self.stored(), deadline,
+        """Once the faults have happened: until then it may be so by itself."""
+        self.eventually(lambda: self.mirror.read().objects == self.stored() and self.proxy.are_met(), deadline,
                         f"the cache to equal the server; health {self.mirror.health}, errors {self.mirror.errors[-3:]}")
 
     def asked(self, since, seconds, most):

@@ -507,6 +507,43 @@ static void an_answer_behind_one_that_is_given_up_is_heard(void **state)
     assert_string_equal(f->b.data.text, "b");
 }
 
+// The same without an end: what comes for a stream while another one is read fills its buffer in the middle of a record,
+// and nothing comes behind that.
+static void the_rest_of_an_answer_that_filled_its_buffer_is_heard(void **state)
+{
+    enum { FIRST = 16200 };
+    prg_auto_strbuf text = PRG_STRBUF_INIT;
+    for (int i = 0; i < FIRST; i++)
+        prg_strbuf_putc(&text, 'a');
+    for (uint32_t large = 1; large <= 3; large += 2)
+        for (size_t second = 0; second <= 16000; second += 800) {
+            struct fixture *f;
+            void *one;
+            setup(&one);
+            f = one;
+            struct call *calls[] = {&f->a, &f->b};
+            struct call *first = calls[large == 3], *other = calls[large == 1];
+            start_two(f);
+            struct connection *c = f->peer.connections[0];
+            prg_auto_strbuf frames = PRG_STRBUF_INIT;
+            add_frame(&frames, HEADERS, END_HEADERS, large, "\x88", 1);
+            add_frame(&frames, DATA, 0, large, text.text, FIRST);
+            assert_int_equal(SSL_write(c->ssl, frames.text, (int)frames.length), (int)frames.length);
+            prg_strbuf_clear(&frames);
+            add_frame(&frames, DATA, 0, large, text.text, second);
+            add_frame(&frames, DATA, END_STREAM, large, "b", 1);
+            add_frame(&frames, HEADERS, END_HEADERS, 4 - large, "\x88", 1);
+            add_frame(&frames, DATA, END_STREAM, 4 - large, "c", 1);
+            send_frames(c, &frames); // both records at once
+            run_until_done(f, first);
+            assert_int_equal(first->data.length, FIRST + second + 1);
+            run_until_done(f, other);
+            assert_string_equal(other->data.text, "c");
+            teardown(&one);
+        }
+    (void)state;
+}
+
 static bool are_done(const struct call *calls, size_t count)
 {
     size_t done = 0;
@@ -714,6 +751,7 @@ int main(void)
         TEST(a_read_that_is_asked_elsewhere_is_told_once),
         TEST(an_answer_behind_the_end_of_another_is_heard),
         TEST(an_answer_behind_one_that_is_given_up_is_heard),
+        TEST(the_rest_of_an_answer_that_filled_its_buffer_is_heard),
         TEST(all_reads_that_goaway_refuses_are_sent_again),
         TEST(a_connection_with_goaway_is_used_no_more),
         TEST(a_watch_goes_on_after_goaway_and_new_ones_go_elsewhere),
