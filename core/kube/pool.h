@@ -21,4 +21,4 @@ void prg_pool_add(struct prg_pool *pool, CURL *easy);
 void prg_pool_remove(struct prg_pool *pool, CURL *easy); // no finished comes for it
 // To be called for whatever comes for a transfer, from libcurl's callbacks: its sockets are then looked at once more.
 void prg_pool_heard(struct prg_pool *pool);
-size_t prg_pool_count(const struct prg_pool *pool);      // transfers in it
+size_t prg_pool_count(const struct prg_pool *pool); // transfers in it

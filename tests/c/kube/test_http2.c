@@ -507,8 +507,8 @@ static void an_answer_behind_one_that_is_given_up_is_heard(void **state)
     assert_string_equal(f->b.data.text, "b");
 }
 
-// The same without an end: what comes for a stream while another one is read fills its buffer in the middle of a record,
-// and nothing comes behind that.
+// The same without an end: what comes for a stream while another one is read fills its buffer in the middle of a
+// record, and nothing comes behind that.
 static void the_rest_of_an_answer_that_filled_its_buffer_is_heard(void **state)
 {
     enum { FIRST = 16200 };
