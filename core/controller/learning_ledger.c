@@ -60,6 +60,11 @@ static void add_former(struct prg_arena *arena, cJSON *marks, const struct prg_l
         add_mark(arena, marks, nodes[i], "");
 }
 
+static bool is_worker(const struct prg_ledger_entry *entry, const char *node)
+{
+    return strcmp(entry->train, node) == 0 || strcmp(entry->eval, node) == 0 || strcmp(entry->deploy, node) == 0;
+}
+
 // NULL when there is none. The Dataset's node goes on from round to round and must not forget its samples, so nobody is
 // added while it is not known which that is.
 static cJSON *deployed_nodes(struct prg_arena *arena, const struct prg_ledger_entry *before, const cJSON *job,
@@ -74,6 +79,8 @@ static cJSON *deployed_nodes(struct prg_arena *arena, const struct prg_ledger_en
         prg_json_each (mark, before->deployed)
             if (!*since_of(mark) || strcmp(node_of(mark), dataset) != 0)
                 add_mark(arena, marks, node_of(mark), since_of(mark));
+        if (*dataset && strcmp(before->dataset, dataset) != 0 && !is_worker(before, before->dataset))
+            add_mark(arena, marks, before->dataset, ""); // it moved, and is told no other way once we are killed
     }
     if (*dataset && strcmp(now, dataset) != 0)
         add_mark(arena, marks, now, prg_guard_deployment(job));

@@ -22,7 +22,7 @@
 enum kind { TURN_REPORT, TURN_LEDGER, TURN_CLEAR, TURN_PLAN };
 
 enum { CONFLICT_MS = 50, MOST_DOUBLINGS = 10, NO_PROGRESS_MS = 1000 };
-enum { LEDGER_MS = 500, LEDGER_TRIES = 3, LEDGER_AGAIN_MS = 600 * 1000 };
+enum { LEDGER_MS = 500, LEDGER_TRIES = 3, LEDGER_AGAIN_MS = 600 * 1000, LEDGER_SOON_MS = 30 * 1000 };
 enum { GONE_NOTED_SECONDS = 60, GONE_LOOK_SECONDS = 3600 };
 
 struct learning_turn {
@@ -275,6 +275,7 @@ static void end_ledger(struct learning_turn *turn)
     char text[PRG_ERROR_LINE];
     prg_auto_arena arena = {0};
     if (turn->is_stale) {
+        subject->recorded = 0; // it may lie over what was read since
         learning_enqueue(subject, 0);
         return;
     }
@@ -296,7 +297,8 @@ static void end_ledger(struct learning_turn *turn)
                 prg_error_text(&turn->err, text, sizeof(text)), NULL);
         subject->recorded = 0; // it may be there after all
         subject->unrecorded = turn->digest;
-        subject->record_again_ms = subject->loop->now_ms + LEDGER_AGAIN_MS;
+        subject->record_again_ms =
+            subject->loop->now_ms + (turn->retry == PRG_RETRY_SOON ? LEDGER_SOON_MS : LEDGER_AGAIN_MS);
         subject->record_tries = 0;
     }
     learning_enqueue(subject, 0);
@@ -309,10 +311,9 @@ static void end_clear(struct learning_turn *turn)
         learning_enqueue(subject, LEARNING_AWAIT_MS);
         return;
     }
-    if (!turn->is_stale) {
-        subject->recorded = 0;
+    subject->recorded = 0;
+    if (!turn->is_stale)
         forget_last(subject);
-    }
     learning_enqueue(subject, 0);
 }
 

@@ -65,7 +65,7 @@ static void send_item(struct prg_edge_link *link, struct prg_outbox_item *item)
     for (size_t i = 0; i < sizeof(mark); i++)
         mark[i] = (uint8_t)(link->number >> (8 * (7 - i)));
     prg_websocket_send_text(link->ws, frame.text, frame.length);
-    prg_websocket_ping(link->ws, mark);
+    prg_websocket_mark(link->ws, mark);
 }
 
 static void pump(struct prg_edge_link *link)
@@ -191,16 +191,14 @@ static void on_ping(void *ctx)
 {
     struct prg_edge_link *link = ctx;
     struct prg_edge *edge = link->edge;
-    uint8_t mark[8];
+    static const uint8_t nothing[8]; // that its answer would say was read
     if (link->unanswered >= 2) {
         prg_edge_refuse(edge, PRG_EDGE_UNANSWERED, link->node, "two pings were not answered");
         prg_websocket_drop(link->ws);
         return;
     }
     link->unanswered++;
-    for (size_t i = 0; i < sizeof(mark); i++)
-        mark[i] = (uint8_t)(link->number >> (8 * (7 - i)));
-    prg_websocket_ping(link->ws, mark);
+    prg_websocket_ping(link->ws, nothing);
     prg_timer_start(edge->timers, &link->ping, edge->options.ping_ms, on_ping, link);
 }
 

@@ -263,6 +263,9 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
     item->is_released = false;
+    if (!want->is_deletion && item->is_deletion && !item->is_read && item->sent_number == 0 &&
+        item->sent == PRG_SENT_DELETION)
+        item->sent = PRG_SENT_NOTHING; // that was another deletion: this one is to be sent and read too
     bool is_repeated = want->is_deletion && item->is_deletion;             // what a deletion says does not matter
     bool forgets = want->deletes_first && item->sent != PRG_SENT_DELETION; // it may just have read that it is to
     item->deletes_first =

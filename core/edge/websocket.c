@@ -43,6 +43,8 @@ struct prg_websocket {
     bool is_draining;  // the peer has gone: read what is left of it, whatever the limits
     bool is_lingering; // everything is said; input is dropped until the peer has heard it
     bool is_ending;    // handles are being closed
+    bool has_mark;     // a ping that waits until every text before it is sent: wslay would send it first
+    uint8_t mark[8];
 };
 
 // ---- wslay's callbacks ----
@@ -188,6 +190,11 @@ static void settle(struct prg_websocket *ws)
     if (ws->is_ending || ws->is_lingering)
         return;
     notice_refusal(ws);
+    if (ws->has_mark && !wslay_event_want_write(ws->wslay)) {
+        const struct wslay_event_msg ping = {WSLAY_PING, ws->mark, sizeof(ws->mark)};
+        ws->has_mark = false;
+        wslay_event_queue_msg(ws->wslay, &ping);
+    }
     size_t queued = wslay_event_get_queued_msg_count(ws->wslay);
     bool wants_read = wslay_event_want_read(ws->wslay), wants_write = wslay_event_want_write(ws->wslay);
     if (queued > QUEUE_MESSAGES_MOST) {
@@ -305,6 +312,16 @@ void prg_websocket_send_text(struct prg_websocket *ws, const char *text, size_t 
 void prg_websocket_ping(struct prg_websocket *ws, const uint8_t bytes[8])
 {
     queue(ws, WSLAY_PING, bytes, 8);
+}
+
+void prg_websocket_mark(struct prg_websocket *ws, const uint8_t bytes[8])
+{
+    if (ws->is_ending || ws->is_closing || ws->is_refused)
+        return;
+    memcpy(ws->mark, bytes, sizeof(ws->mark));
+    ws->has_mark = ws->has_queued = true;
+    if (!ws->in_recv)
+        settle(ws);
 }
 
 size_t prg_websocket_queued_bytes(const struct prg_websocket *ws)

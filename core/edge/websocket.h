@@ -40,13 +40,15 @@ struct prg_websocket *prg_websocket_new(uv_loop_t *loop, struct MHD_UpgradeRespo
                                         const void *early, size_t early_length,
                                         const struct prg_websocket_options *options, void *ctx);
 void prg_websocket_send_text(struct prg_websocket *ws, const char *text, size_t length); // copied
-void prg_websocket_ping(struct prg_websocket *ws, const uint8_t bytes[8]);
+void prg_websocket_ping(struct prg_websocket *ws, const uint8_t bytes[8]);               // before all texts that wait
+// A ping behind all texts that were given before it: who answers it has read them. A newer one takes its place.
+void prg_websocket_mark(struct prg_websocket *ws, const uint8_t bytes[8]);
 size_t prg_websocket_queued_bytes(const struct prg_websocket *ws);
 // Nothing is read until resume; the peer's sending then stalls.
 void prg_websocket_pause(struct prg_websocket *ws);
 void prg_websocket_resume(struct prg_websocket *ws);
-// Sends a close frame behind what is queued and waits for the answer, at most a second. Messages that the peer sent
-// before it answers still come.
+// Sends a close frame, before all texts that wait and are then not sent, and waits for the answer, at most a second.
+// Messages that the peer sent before it answers still come.
 void prg_websocket_close(struct prg_websocket *ws, unsigned code, const char *reason);
 // The same for a peer whose messages are not wanted any more.
 void prg_websocket_refuse(struct prg_websocket *ws, unsigned code, const char *reason);

@@ -175,6 +175,24 @@ static void the_node_of_the_dataset_is_never_made_to_forget(void **state)
     assert_string_equal(deployed(f, &entries[2]), "edge2@10");
 }
 
+static void a_node_that_the_dataset_left_is_to_forget_the_job_unless_it_works_for_it(void **state)
+{
+    static const struct {
+        const char *train, *want;
+    } cases[] = {{"", "edge9@"}, {"edge9", "nobody"}};
+    struct fixture *f = *state;
+    put_dataset(f);
+    for (size_t i = 0; i < PRG_COUNT(cases); i++) {
+        struct prg_ledger_entry before, after;
+        const cJSON *waiting = job(f, "{}", "[{'stage': 'Train', 'type': 'Waiting'}]");
+        assert_true(prg_ledger_of(&f->arena, &f->store->reader, waiting, NULL, &before));
+        before.dataset = "edge9";
+        before.train = cases[i].train;
+        assert_true(prg_ledger_of(&f->arena, &f->store->reader, waiting, &before, &after));
+        assert_string_equal(deployed(f, &after), cases[i].want);
+    }
+}
+
 // Also the Dataset's node: its samples were another job's.
 static void who_knew_a_job_of_the_name_is_to_forget_it(void **state)
 {
@@ -296,6 +314,7 @@ int main(void)
         TEST(inference_without_hot_update_does_not_count_as_a_node),
         TEST(who_took_part_in_a_deployment_is_kept_until_it_forgets_the_job),
         TEST(the_node_of_the_dataset_is_never_made_to_forget),
+        TEST(a_node_that_the_dataset_left_is_to_forget_the_job_unless_it_works_for_it),
         TEST(who_knew_a_job_of_the_name_is_to_forget_it),
         TEST(marks_have_a_bound_and_nonsense_is_none),
         TEST(foreign_config_maps_are_no_entries),

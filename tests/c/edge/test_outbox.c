@@ -345,6 +345,26 @@ static void what_has_just_been_forgotten_is_not_forgotten_again(void **state)
     assert_string_equal(sent_at(f, "n", 2000, &wait), "+j:3");
 }
 
+// One deletion that was read says nothing about the next.
+static void a_second_deletion_is_sent_too_and_once(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    prg_outbox_connect(f->outbox, "n");
+    put_deletion(f, "n", "j", NULL, false);
+    assert_string_equal(sent_at(f, "n", 0, &wait), "-j:gone");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    put(f, "n", "job", "j", "A");
+    put_deletion(f, "n", "j", NULL, false);
+    put(f, "n", "job", "j", "B"); // all before it has settled
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "-j:B");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    assert_string_equal(sent_at(f, "n", 2000, &wait), "+j:B");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    put(f, "n", "job", "j", "C");
+    assert_string_equal(sent_at(f, "n", 3000, &wait), "+j:C"); // while it is at work
+}
+
 static void all_is_forgotten_but_who_is_connected(void **state)
 {
     struct fixture *f = *state;
@@ -588,6 +608,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_first_is_said_when_a_node_connects, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_just_been_forgotten_is_not_forgotten_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_second_deletion_is_sent_too_and_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_is_forgotten_but_who_is_connected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_than_the_window_is_unread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_held_waits_and_what_nothing_is_told_of_stays_known, set_up, tear_down),
