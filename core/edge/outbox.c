@@ -27,6 +27,7 @@ struct prg_outbox {
     struct prg_map objects; // "kind/namespace/name" → struct prg_outbox_item, the first of the nodes' items about it
     uint64_t order, now_ms; // now_ms: as last told
     size_t waiting, held;
+    struct prg_outbox_item *over_first, *over_last;
 };
 
 struct prg_outbox *prg_outbox_new(const struct prg_outbox_options *options)
@@ -163,10 +164,34 @@ static void leave_object(struct prg_outbox *outbox, struct prg_outbox_item *item
         prg_map_remove(&outbox->objects, item->key);
 }
 
+static bool is_over(const struct prg_outbox *outbox, const struct prg_outbox_item *item)
+{
+    return item->over_previous || outbox->over_first == item;
+}
+
+static void unlink_over(struct prg_outbox_item *item)
+{
+    struct prg_outbox *outbox = item->node->outbox;
+    if (!is_over(outbox, item))
+        return;
+    *(item->over_previous ? &item->over_previous->over_next : &outbox->over_first) = item->over_next;
+    *(item->over_next ? &item->over_next->over_previous : &outbox->over_last) = item->over_previous;
+    item->over_next = item->over_previous = NULL;
+}
+
+// What is made anew under its name is not told before it has settled.
+static void append_over(struct prg_outbox *outbox, struct prg_outbox_item *item)
+{
+    item->over_previous = outbox->over_last;
+    *(outbox->over_last ? &outbox->over_last->over_next : &outbox->over_first) = item;
+    outbox->over_last = item;
+}
+
 static void drop_item(struct prg_outbox_item *item)
 {
     dequeue(item);
     unlink_unread(item);
+    unlink_over(item);
     leave_object(item->node->outbox, item);
     prg_map_remove(&item->node->items, item->key);
     free(item->key);
@@ -262,6 +287,7 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
         return;
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
+    unlink_over(item);
     item->is_released = false;
     if (!want->is_deletion && item->is_deletion && !item->is_read && item->sent_number == 0 &&
         item->sent == PRG_SENT_DELETION)
@@ -298,7 +324,9 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     }
     count(outbox, item, 1);
     requeue(item);
-    if (item->is_final && item->is_read) {
+    if (item->is_final && item->is_read && item->settled_ms > outbox->now_ms) {
+        append_over(outbox, item);
+    } else if (item->is_final && item->is_read) {
         drop_item(item);
         drop_node_if_empty(outbox, node);
     }
@@ -438,13 +466,23 @@ void prg_outbox_disconnect(struct prg_outbox *outbox, const char *name)
 
 // ---- telling ----
 
+static void drop_over(struct prg_outbox *outbox)
+{
+    while (outbox->over_first && outbox->over_first->settled_ms <= outbox->now_ms) {
+        struct prg_outbox_node *owner = outbox->over_first->node;
+        drop_item(outbox->over_first);
+        drop_node_if_empty(outbox, owner);
+    }
+}
+
 struct prg_outbox_item *prg_outbox_next(struct prg_outbox *outbox, const char *name, uint64_t now_ms,
                                         int64_t *ret_wait_ms)
 {
-    struct prg_outbox_node *node = prg_map_get(&outbox->nodes, name);
     uint64_t soonest = UINT64_MAX;
     *ret_wait_ms = -1;
     outbox->now_ms = now_ms;
+    drop_over(outbox);
+    struct prg_outbox_node *node = prg_map_get(&outbox->nodes, name);
     if (!node || !node->is_connected || node->unread_count >= outbox->options.window)
         return NULL;
     for (struct prg_outbox_item *item = node->queue_first; item; item = item->queue_next) {
@@ -515,7 +553,7 @@ void prg_outbox_acknowledge(struct prg_outbox *outbox, const char *name, uint64_
         if (outbox->options.read)
             outbox->options.read(node->name, item, is_deletion, outbox->options.ctx);
         if (item->is_read && item->is_final)
-            drop_item(item);
+            append_over(outbox, item);
         else
             requeue(item);
     }

@@ -128,8 +128,9 @@ static void every_node_that_was_told_about_an_object_is_found_by_it_in_order(voi
     // Whoever goes, first, last or between: the others are found.
     for (size_t i = 0; i < 4; i++) {
         put_deletion(f, nodes[i], "j", NULL, true);
-        assert_string_equal(sent_at(f, nodes[i], 100 + i, &wait), "-j:gone");
+        assert_string_equal(sent_at(f, nodes[i], 2000 * i, &wait), "-j:gone");
         prg_outbox_acknowledge(f->outbox, nodes[i], f->number);
+        sent_at(f, nodes[i], 2000 * i + 1000, &wait); // it has settled
         prg_strbuf_truncate(&text, 0);
         prg_outbox_each(f->outbox, "job", "ns", "j", list_node, &text);
         assert_string_equal(text.text, i == 0 ? "+a +b +d" : i == 1 ? "+b +d" : i == 2 ? "+b" : "");
@@ -231,7 +232,7 @@ static void a_deletion_is_told_until_it_has_been_read(void **state)
     assert_string_equal(sent_at(f, "n", 9000, &wait), "+j:5");
 }
 
-static void a_deletion_for_good_is_dropped_when_it_has_been_read(void **state)
+static void a_deletion_for_good_is_dropped_when_it_has_been_read_and_has_settled(void **state)
 {
     struct fixture *f = *state;
     int64_t wait;
@@ -240,9 +241,32 @@ static void a_deletion_for_good_is_dropped_when_it_has_been_read(void **state)
     prg_outbox_connect(f->outbox, "n");
     assert_string_equal(sent_at(f, "n", 0, &wait), "-j:gone");
     prg_outbox_acknowledge(f->outbox, "n", f->number);
-    assert_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
+    put_deletion(f, "n", "j", NULL, true); // of no use any more
+    assert_string_equal(sent_at(f, "n", 999, &wait), "");
+    assert_int_equal(wait, -1);
     prg_outbox_disconnect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "another", 1000, &wait), "");
+    assert_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
     assert_int_equal(prg_outbox_node_count(f->outbox), 0);
+}
+
+static void what_is_made_anew_is_not_told_before_its_deletion_has_settled(void **state)
+{
+    struct fixture *f = *state;
+    int64_t wait;
+    put_deletion(f, "n", "j", NULL, true);
+    put_deletion(f, "n", "i", NULL, true);
+    prg_outbox_connect(f->outbox, "n");
+    assert_string_equal(sent_at(f, "n", 0, &wait), "-j:gone");
+    assert_string_equal(sent_at(f, "n", 10, &wait), "-i:gone");
+    prg_outbox_acknowledge(f->outbox, "n", f->number);
+    put(f, "n", "job", "j", "anew");
+    assert_string_equal(sent_at(f, "n", 30, &wait), "");
+    assert_int_equal(wait, 970);
+    assert_string_equal(sent_at(f, "n", 1000, &wait), "+j:anew");
+    assert_string_equal(sent_at(f, "n", 1100, &wait), "");
+    assert_null(prg_outbox_find(f->outbox, "n", "job", "ns", "i"));
+    assert_non_null(prg_outbox_find(f->outbox, "n", "job", "ns", "j"));
 }
 
 static void a_gentle_deletion_says_something_else_first(void **state)
@@ -602,7 +626,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_same_content_is_not_told_twice_on_one_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_deletion_is_told_until_it_has_been_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_deletion_for_good_is_dropped_when_it_has_been_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_deletion_for_good_is_dropped_when_it_has_been_read_and_has_settled, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_made_anew_is_not_told_before_its_deletion_has_settled, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_gentle_deletion_says_something_else_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_insertion_that_replaces_an_unread_deletion_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_to_be_forgotten_is_forgotten_before_it_is_told_anew, set_up, tear_down),
