@@ -468,9 +468,11 @@ void prg_outbox_disconnect(struct prg_outbox *outbox, const char *name)
 
 static void drop_over(struct prg_outbox *outbox)
 {
-    while (outbox->over_first && outbox->over_first->settled_ms <= outbox->now_ms) {
-        struct prg_outbox_node *owner = outbox->over_first->node;
-        drop_item(outbox->over_first);
+    struct prg_outbox_item *item = outbox->over_first, *next;
+    for (; item && item->settled_ms <= outbox->now_ms; item = next) {
+        struct prg_outbox_node *owner = item->node;
+        next = item->over_next;
+        drop_item(item);
         drop_node_if_empty(outbox, owner);
     }
 }
