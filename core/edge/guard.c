@@ -545,36 +545,23 @@ const char *prg_guard_deployment(const cJSON *job)
     return *since ? since : "?";
 }
 
-static bool has_mark(const struct guard *g, const char *node, bool (*is_meant)(const struct guard *, const char *))
+// It knew another job of this name; or, unless only that is asked, took part in a deployment that is over: it would
+// take part in no other before it has forgotten the job.
+static bool has_mark(const struct guard *g, const char *node, bool is_of_another_job)
 {
     const cJSON *mark;
-    prg_json_each (mark, g->deployed)
-        if (is(prg_json_get_text(mark, "node"), node) && is_meant(g, prg_json_get_text(mark, "since")))
+    prg_json_each (mark, g->deployed) {
+        const char *since = prg_json_get_text(mark, "since");
+        if (is(prg_json_get_text(mark, "node"), node) && (!*since || (!is_of_another_job && !is(since, g->deployment))))
             return true;
+    }
     return false;
-}
-
-static bool is_of_another(const struct guard *g, const char *since)
-{
-    return !*since || !is(since, g->deployment);
-}
-
-static bool is_of_another_job(const struct guard *g, const char *since)
-{
-    (void)g;
-    return !*since;
-}
-
-// It took part in a deployment that is over and has not forgotten the job since: it would take part in no other.
-static bool has_deployed(const struct guard *g, const char *node)
-{
-    return has_mark(g, node, is_of_another);
 }
 
 static bool must_forget_first(const struct guard *g, const char *node)
 {
     bool matters = is(g->latest.stage, PRG_STAGE_EVAL) || is(g->latest.stage, PRG_STAGE_DEPLOY);
-    return (matters && has_deployed(g, node)) || has_mark(g, node, is_of_another_job);
+    return has_mark(g, node, !matters);
 }
 
 // The table on top of this file.
@@ -588,7 +575,7 @@ static bool knows(const struct guard *g, const char *node)
     if (is(stage, PRG_STAGE_TRAIN))
         return is(node, g->train) && (is_running || (is_over && is(node, next)));
     if (is(stage, PRG_STAGE_EVAL) && !is_over && !is_running)
-        return is(node, g->train) && is(node, next) && (is(type, PRG_TYPE_WAITING) || !has_deployed(g, node));
+        return is(node, g->train) && is(node, next) && (is(type, PRG_TYPE_WAITING) || !has_mark(g, node, false));
     if (is(stage, PRG_STAGE_EVAL))
         return is(node, g->eval) && (!is(type, PRG_TYPE_FAILED) || is(node, next));
     return is(stage, PRG_STAGE_DEPLOY) && !is_over && is(node, prg_guard_deploying_node(g->job));

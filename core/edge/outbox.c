@@ -27,7 +27,7 @@ struct prg_outbox {
     struct prg_map objects; // "kind/namespace/name" → struct prg_outbox_item, the first of the nodes' items about it
     uint64_t order, now_ms; // now_ms: as last told
     size_t waiting, held;
-    struct prg_outbox_item *over_first, *over_last;
+    struct prg_outbox_item *over_first, *over_last; // that nobody wants, until they have settled
 };
 
 struct prg_outbox *prg_outbox_new(const struct prg_outbox_options *options)
@@ -164,27 +164,19 @@ static void leave_object(struct prg_outbox *outbox, struct prg_outbox_item *item
         prg_map_remove(&outbox->objects, item->key);
 }
 
-static bool is_over(const struct prg_outbox *outbox, const struct prg_outbox_item *item)
+static bool is_over(const struct prg_outbox_item *item)
 {
-    return item->over_previous || outbox->over_first == item;
+    return item->over_previous || item->node->outbox->over_first == item;
 }
 
 static void unlink_over(struct prg_outbox_item *item)
 {
     struct prg_outbox *outbox = item->node->outbox;
-    if (!is_over(outbox, item))
+    if (!is_over(item))
         return;
     *(item->over_previous ? &item->over_previous->over_next : &outbox->over_first) = item->over_next;
     *(item->over_next ? &item->over_next->over_previous : &outbox->over_last) = item->over_previous;
     item->over_next = item->over_previous = NULL;
-}
-
-// What is made anew under its name is not told before it has settled.
-static void append_over(struct prg_outbox *outbox, struct prg_outbox_item *item)
-{
-    item->over_previous = outbox->over_last;
-    *(outbox->over_last ? &outbox->over_last->over_next : &outbox->over_first) = item;
-    outbox->over_last = item;
 }
 
 static void drop_item(struct prg_outbox_item *item)
@@ -202,6 +194,19 @@ static void drop_item(struct prg_outbox_item *item)
     free((char *)item->held);
     free(item->prelude);
     free(item);
+}
+
+// Nobody wants it. What is told of the object after all is not told before it has settled. The node may be empty then.
+static void drop_when_settled(struct prg_outbox_item *item)
+{
+    struct prg_outbox *outbox = item->node->outbox;
+    if (item->settled_ms <= outbox->now_ms) {
+        drop_item(item);
+    } else if (!is_over(item)) {
+        item->over_previous = outbox->over_last;
+        *(outbox->over_last ? &outbox->over_last->over_next : &outbox->over_first) = item;
+        outbox->over_last = item;
+    }
 }
 
 static void drop_node_if_empty(struct prg_outbox *outbox, struct prg_outbox_node *node)
@@ -288,7 +293,6 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     struct prg_outbox_item *item = item_of(outbox, node, want->kind, want->ns, want->name);
     count(outbox, item, (size_t)-1);
     unlink_over(item);
-    item->is_released = false;
     if (!want->is_deletion && item->is_deletion && !item->is_read && item->sent_number == 0 &&
         item->sent == PRG_SENT_DELETION)
         item->sent = PRG_SENT_NOTHING; // that was another deletion: this one is to be sent and read too
@@ -324,10 +328,8 @@ void prg_outbox_put(struct prg_outbox *outbox, const char *name, const struct pr
     }
     count(outbox, item, 1);
     requeue(item);
-    if (item->is_final && item->is_read && item->settled_ms > outbox->now_ms) {
-        append_over(outbox, item);
-    } else if (item->is_final && item->is_read) {
-        drop_item(item);
+    if (item->is_final && item->is_read) {
+        drop_when_settled(item);
         drop_node_if_empty(outbox, node);
     }
 }
@@ -346,12 +348,6 @@ void prg_outbox_release(struct prg_outbox *outbox, const char *node, const char 
         return;
     struct prg_outbox_node *owner = item->node;
     count(outbox, item, (size_t)-1);
-    if (item->settled_ms <= outbox->now_ms) {
-        drop_item(item);
-        drop_node_if_empty(outbox, owner);
-        return;
-    }
-    item->is_released = true; // wanted anew meanwhile it is told again, but not before it has settled
     unlink_unread(item);
     dequeue(item);
     free((char *)item->text);
@@ -359,6 +355,8 @@ void prg_outbox_release(struct prg_outbox *outbox, const char *node, const char 
     item->length = 0;
     item->sent = PRG_SENT_NOTHING;
     item->sent_number = 0;
+    drop_when_settled(item);
+    drop_node_if_empty(outbox, owner);
 }
 
 void prg_outbox_drop(struct prg_outbox *outbox, const char *node, const char *kind, const char *ns, const char *name)
@@ -385,21 +383,6 @@ void prg_outbox_drop_deletions(struct prg_outbox *outbox, const char *name)
     }
     if (node)
         drop_node_if_empty(outbox, node);
-}
-
-static void drop_released(struct prg_outbox *outbox, struct prg_outbox_node *node)
-{
-    const struct prg_map_entry *entry;
-    struct prg_vec settled;
-    prg_vec_init(&settled);
-    for (size_t i = 0; (entry = prg_map_next(&node->items, &i));) {
-        struct prg_outbox_item *item = entry->value;
-        if (item->is_released && item->settled_ms <= outbox->now_ms)
-            prg_vec_push(&settled, item);
-    }
-    for (size_t i = 0; i < settled.count; i++)
-        drop_item(settled.items[i]);
-    prg_vec_release(&settled);
 }
 
 // ---- connections ----
@@ -441,7 +424,6 @@ void prg_outbox_connect(struct prg_outbox *outbox, const char *name)
     struct prg_outbox_node *node = node_of(outbox, name);
     const struct prg_map_entry *entry;
     struct prg_vec items;
-    drop_released(outbox, node);
     forget_connection(outbox, node);
     node->is_connected = true;
     prg_vec_init(&items);
@@ -459,7 +441,6 @@ void prg_outbox_disconnect(struct prg_outbox *outbox, const char *name)
     if (!node)
         return;
     node->is_connected = false;
-    drop_released(outbox, node);
     forget_connection(outbox, node);
     drop_node_if_empty(outbox, node);
 }
@@ -555,7 +536,7 @@ void prg_outbox_acknowledge(struct prg_outbox *outbox, const char *name, uint64_
         if (outbox->options.read)
             outbox->options.read(node->name, item, is_deletion, outbox->options.ctx);
         if (item->is_read && item->is_final)
-            append_over(outbox, item);
+            drop_when_settled(item);
         else
             requeue(item);
     }

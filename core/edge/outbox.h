@@ -34,13 +34,12 @@ struct prg_outbox_item {
     bool is_waiting;    // in the node's queue
     bool is_read;       // a deletion that the node has read: never told again
     bool deletes_first; // the node has to forget the object before it is told anew
-    bool is_released;   // nobody wants it; kept while it settles
     bool is_final;      // the object is gone: the item goes when its deletion has been read and has settled
     enum { PRG_SENT_NOTHING, PRG_SENT_PRELUDE, PRG_SENT_INSERTION, PRG_SENT_DELETION } sent; // on this connection
     uint64_t sent_digest, sent_number, settled_ms;
     struct prg_outbox_item *queue_next, *queue_previous, *unread_next;
     struct prg_outbox_item *object_next, *object_previous; // of other nodes, about the same object
-    struct prg_outbox_item *over_next, *over_previous;     // final ones that have been read, by when they settle
+    struct prg_outbox_item *over_next, *over_previous;     // that nobody wants, until they have settled
 };
 
 struct prg_outbox_options {

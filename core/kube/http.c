@@ -255,7 +255,6 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
     struct prg_call *call = ctx;
     prg_auto_strbuf line = PRG_STRBUF_INIT;
     const char *value;
-    prg_pool_heard(call->pool);
     prg_strbuf_add(&line, bytes, size * count);
     if (prg_text_has_prefix(line.text, "HTTP/")) { // the answer proper; one before it was a 1xx
         const char *space = strchr(line.text, ' ');

@@ -6,8 +6,8 @@
 // finished transfers only when it is asked, after every action; an error of a watcher is an event for libcurl.
 //
 // And one of libcurl's own (7.88, HTTP/2): once the buffer of a transfer was full, what stands behind in the same
-// record of TLS is told to nobody, and no event comes for it. So sockets are looked at once more when something has
-// come for a transfer, and when one has ended (docs/decisions/012-knocking.md).
+// record of TLS is told to nobody, and no event comes for it. So sockets are looked at once more when data have come
+// for a transfer, and when one has ended (docs/decisions/012-knocking.md).
 #include "kube/pool.h"
 
 #include <stdlib.h>

@@ -19,6 +19,6 @@ struct prg_pool *prg_pool_new(uv_loop_t *loop, long max_connections, unsigned *i
 void prg_pool_free(struct prg_pool *pool);
 void prg_pool_add(struct prg_pool *pool, CURL *easy);
 void prg_pool_remove(struct prg_pool *pool, CURL *easy); // no finished comes for it
-// To be called for whatever comes for a transfer, from libcurl's callbacks: its sockets are then looked at once more.
+// Data have come for a transfer, from libcurl's callback: the sockets are looked at once more soon.
 void prg_pool_heard(struct prg_pool *pool);
 size_t prg_pool_count(const struct prg_pool *pool); // transfers in it
