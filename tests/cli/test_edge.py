@@ -20,8 +20,6 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "edge"))
 import local_controller  # noqa: E402
 
 HOT = "/var/lib/sedna/model-hot-update/factory/incrementallearningjob/helmet"
-
-
 WAITED_FOR = ("Train Waiting", "Train Running", "Eval Running")  # states that last until a test's worker or samples end them
 
 
@@ -158,7 +156,7 @@ class Edge(learning.Learning):
     def where_it_stands(self):
         said = {node: c.said[-4:] for node, c in self.controllers.items()}
         told = {node: [h[:3] for h in c.heard[-60:]] for node, c in self.controllers.items()}
-        return f": states {self.history()}; said {said}; told {told}; log:\n{read_file(self.log)[-30000:]}"
+        return f": states {self.history()}; said {said}; told {told}; log:\n{read_file(self.log)[-12000:]}"
 
     def run_round(self, number, hot, meanwhile=lambda history: None):
         self.add_samples()
@@ -245,75 +243,65 @@ class Faults(Edge):
         self.assertEqual(len(self.pods("train-")), 2)
         self.assertEqual(len(self.pods("eval-")), 2)
 
-    def test_a_node_that_missed_the_end_of_a_round_forgets_it_after_a_restart_of_the_controller(self):
-        # It trains and evaluates; while it is cut off the next round begins and the controller is killed.
-        self.make_edge(False, ("edge1", "edge2", "edge2", "edge1"))
+    def cut_off(self, hot, nodes, report):
+        """One round; the last of the nodes that is not the Dataset's is cut off once it has sent this report. Returns it."""
+        self.make_edge(hot, nodes)
         self.start()
-        for node in ("edge1", "edge2"):
+        for node in sorted(set(nodes)):
             self.connect(node)
-        away = self.controllers["edge2"]
-        away.leaves_after = ("Deploy", "Ready")
+        away = self.controllers[max(nodes)]
+        away.leaves_after = report
         self.add_samples()
-        self.until(lambda: "Deploy Completed" in self.history())
-        self.assertFalse(away.has_network.is_set())
-        heard = len(away.heard)
-        self.add_samples()
-        self.wait_for(lambda: self.history().count("Train Running") == 2)
-        self.assertIn('"deployed":[{"node":"edge2"', self.ledger())
+        self.until(lambda: "Deploy Completed" in self.history() and self.history()[-1] == "Train Waiting")
+        self.wait_for(lambda: not away.has_network.is_set())
+        return away
+
+    def comes_back(self, away):
+        """The controller is killed and started anew; then the node has a network again. Returns whether it has been told since to
+        forget the job, as a function."""
         self.kill()
         self.start()
+        heard = len(away.heard)
         away.come_back()
-        self.until(lambda: self.history().count("Train Completed") == 2)
-        self.wait_for(lambda: ("delete", "incrementallearningjob", "helmet") in [h[:3] for h in list(away.heard)[heard:]])
-        self.wait_for(lambda: "deployed" not in self.ledger())
-        self.wait_for(lambda: self.knows_job("edge2"))
+        return lambda: ("delete", "incrementallearningjob", "helmet") in [h[:3] for h in list(away.heard)[heard:]]
+
+    def second_round(self):
         self.until(lambda: self.history().count("Deploy Completed") == 2 and self.history()[-1] == "Train Waiting")
         self.assertEqual(read_file(self.root, "models/served"), "model 2")
         self.assertEqual(len(self.pods("train-")), 2)
 
-    def test_a_node_that_was_away_from_one_deployment_to_the_next_takes_part_in_it(self):
-        # Its part is to load the model; it is away from that on, and hears of the job again only with its next part.
-        self.make_edge(True, ("edge1", "edge1", "edge1", "edge4"))
-        self.start()
-        for node in ("edge1", "edge4"):
-            self.connect(node)
-        away = self.controllers["edge4"]
-        away.leaves_after = ("deploy", "completed")  # as its worker says it
+    def test_a_node_that_missed_the_end_of_a_round_forgets_it_after_a_restart_of_the_controller(self):
+        # It trains and evaluates; while it is cut off the next round begins and the controller is killed.
+        away = self.cut_off(False, ("edge1", "edge2", "edge2", "edge1"), ("Deploy", "Ready"))
         self.add_samples()
-        self.until(lambda: "Deploy Completed" in self.history())
-        self.wait_for(lambda: not away.has_network.is_set())
+        self.wait_for(lambda: self.history().count("Train Running") == 2)
+        self.assertIn('"deployed":[{"node":"edge2"', self.ledger())
+        is_told = self.comes_back(away)
+        self.until(lambda: self.history().count("Train Completed") == 2)
+        self.wait_for(is_told)
+        self.wait_for(lambda: "deployed" not in self.ledger())
+        self.wait_for(lambda: self.knows_job("edge2"))
+        self.second_round()
+
+    def test_a_node_that_was_away_from_one_deployment_to_the_next_takes_part_in_it(self):
+        # Its part is to load the model, as its worker reports; it hears of the job again only with its next part.
+        away = self.cut_off(True, ("edge1", "edge1", "edge1", "edge4"), ("deploy", "completed"))
         self.add_samples()
         self.until(lambda: self.history().count("Deploy Running") == 2)
         self.wait_for(lambda: self.ledger().count('{"node":"edge4"') == 2)
-        self.kill()
-        self.start()
-        heard = len(away.heard)
-        away.come_back()
-        self.until(lambda: self.history().count("Deploy Completed") == 2 and self.history()[-1] == "Train Waiting")
-        self.assertIn(("delete", "incrementallearningjob", "helmet"), [h[:3] for h in list(away.heard)[heard:]])
-        self.assertEqual(read_file(self.root, "models/served"), "model 2")
+        is_told = self.comes_back(away)
+        self.second_round()
+        self.assertTrue(is_told())
 
     def test_a_job_that_is_made_anew_while_a_node_is_away_is_forgotten_there(self):
-        self.make_edge(False, ("edge1", "edge2", "edge2", "edge1"))
-        self.start()
-        for node in ("edge1", "edge2"):
-            self.connect(node)
-        away = self.controllers["edge2"]
-        away.leaves_after = ("Deploy", "Ready")
-        self.add_samples()
-        self.until(lambda: "Deploy Completed" in self.history() and self.history()[-1] == "Train Waiting")
-        self.assertFalse(away.has_network.is_set())
+        away = self.cut_off(False, ("edge1", "edge2", "edge2", "edge1"), ("Deploy", "Ready"))
         text = read_file(self.path("store/job.yaml")).replace("{name: helmet, ", "{name: helmet, uid: another, ", 1)
         os.remove(self.path("store/job.yaml"))
         self.wait_for(lambda: not self.history())
         self.write("store/job.yaml", text)
         self.wait_for(lambda: self.history()[-1:] == ["Train Waiting"])
         self.wait_for(lambda: '{"node":"edge2","since":""}' in self.ledger())
-        self.kill()
-        self.start()
-        heard = len(away.heard)
-        away.come_back()
-        self.wait_for(lambda: ("delete", "incrementallearningjob", "helmet") in [h[:3] for h in list(away.heard)[heard:]])
+        self.wait_for(self.comes_back(away))
         self.wait_for(lambda: "edge2" not in self.ledger())
 
     def test_a_local_controller_that_starts_anew_goes_on(self):

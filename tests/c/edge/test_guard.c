@@ -153,6 +153,13 @@ static void a_node_that_deployed_forgets_the_job_before_its_next_part(void **sta
     assert_string_equal(brief(f, &answer), "edge1 -job; edge2 -job;  -job; edge9 -job");
 }
 
+#define TO_DEPLOY                                                                                                      \
+    {"Train", "Completed", TRAINED},                                                                                   \
+    {                                                                                                                  \
+        "Eval", "Completed", EVALUATED                                                                                 \
+    }
+#define MARK(node, since) "{'node': '" node "', 'since': '" since "'}"
+
 static void who_takes_part_in_a_deployment_forgets_earlier_ones_and_not_this_one(void **state)
 {
     static const struct {
@@ -160,43 +167,25 @@ static void who_takes_part_in_a_deployment_forgets_earlier_ones_and_not_this_one
         const char *marks, *node;
         bool forgets_first;
     } cases[] = {
-        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
-         "[{'node': 'edge2', 'since': '2026-06-01T00:00:00Z'}]",
-         "edge2",
-         false},
-        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Waiting", NULL}},
-         "[{'node': 'edge2', 'since': '2026-06-01T00:00:00Z'}, {'node': 'edge2', 'since': '2026-05-31T00:00:00Z'}]",
+        {{TO_DEPLOY, {"Deploy", "Waiting", NULL}}, MARK("edge2", "2026-06-01T00:00:00Z"), "edge2", false},
+        {{TO_DEPLOY, {"Deploy", "Waiting", NULL}},
+         MARK("edge2", "2026-06-01T00:00:00Z") ", " MARK("edge2", "2026-05-31T00:00:00Z"),
          "edge2",
          true},
-        {{{"Train", "Completed", TRAINED},
-          {"Eval", "Completed", EVALUATED},
-          {"Deploy", "Waiting", NULL},
-          {"Deploy", "Running", NULL}},
-         "[{'node': 'edge4', 'since': '2026-05-31T00:00:00Z'}]",
+        {{TO_DEPLOY, {"Deploy", "Waiting", NULL}, {"Deploy", "Running", NULL}},
+         MARK("edge4", "2026-05-31T00:00:00Z"),
          "edge4",
          true},
-        {{{"Train", "Completed", TRAINED},
-          {"Eval", "Completed", EVALUATED},
-          {"Deploy", "Waiting", NULL},
-          {"Deploy", "Running", NULL}},
-         "[{'node': 'edge4', 'since': '2026-06-01T00:00:00Z'}]",
+        {{TO_DEPLOY, {"Deploy", "Waiting", NULL}, {"Deploy", "Running", NULL}},
+         MARK("edge4", "2026-06-01T00:00:00Z"),
          "edge4",
          false},
         // nothing says when it began
-        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Running", NULL}},
-         "[{'node': 'edge4', 'since': '?'}]",
-         "edge4",
-         false},
+        {{TO_DEPLOY, {"Deploy", "Running", NULL}}, MARK("edge4", "?"), "edge4", false},
         // another job of its name
-        {{{"Train", "Waiting", NULL}}, "[{'node': 'edge1', 'since': ''}]", "edge1", true},
-        {{{"Train", "Completed", TRAINED}, {"Train", "Running", NULL}},
-         "[{'node': 'edge2', 'since': ''}]",
-         "edge2",
-         true},
-        {{{"Train", "Completed", TRAINED}, {"Eval", "Completed", EVALUATED}, {"Deploy", "Running", NULL}},
-         "[{'node': 'edge4', 'since': ''}]",
-         "edge4",
-         true},
+        {{{"Train", "Waiting", NULL}}, MARK("edge1", ""), "edge1", true},
+        {{{"Train", "Completed", TRAINED}, {"Train", "Running", NULL}}, MARK("edge2", ""), "edge2", true},
+        {{TO_DEPLOY, {"Deploy", "Running", NULL}}, MARK("edge4", ""), "edge4", true},
     };
     struct learning_fixture *f = *state;
     change(f, "{'metadata': {'annotations': {'sedna.io/Train': 'edge2', 'sedna.io/Eval': 'edge2', 'sedna.io/Deploy': "
@@ -204,7 +193,8 @@ static void who_takes_part_in_a_deployment_forgets_earlier_ones_and_not_this_one
               "'spec': {'deploySpec': {'model': {'hotUpdateEnabled': true}}}}");
     for (size_t i = 0; i < PRG_COUNT(cases); i++) {
         set_conditions(f, cases[i].steps, PRG_COUNT(cases[i].steps));
-        struct prg_guard_answer answer = ask_after(f, cases[i].marks, PRG_CHANGE_STORED);
+        struct prg_guard_answer answer =
+            ask_after(f, prg_arena_printf(&f->arena, "[%s]", cases[i].marks), PRG_CHANGE_STORED);
         const struct prg_guard_entry *job = job_at(&answer, cases[i].node);
         assert_non_null(job->content);
         assert_false(job->is_deletion);

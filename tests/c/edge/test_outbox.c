@@ -563,13 +563,12 @@ static void read_next(struct reader *node)
 
 static void who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew(void **state)
 {
-    struct fixture *f = *state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct reader node = {.known = {-1, -1, -1, -1}};
         uint64_t random = seed, now = 0;
         int content[4] = {1, 1, 1, 1};
         set_up(state);
-        struct fixture *one = *state;
+        struct fixture *f = *state;
         for (int step = 0; step < 400; step++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             unsigned dice = (unsigned)(random >> 33) % 100, object = (unsigned)(random >> 50) % 4;
@@ -577,10 +576,10 @@ static void who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew(voi
             now += (random >> 20) % 400;
             if (dice < 15) {
                 snprintf(text, sizeof(text), "%d", content[object]);
-                put(one, "n", "job", name, dice < 3 ? NULL : text);
+                put(f, "n", "job", name, dice < 3 ? NULL : text);
             } else if (dice < 25) {
                 content[object]++;
-                put_deletion(one, "n", name, dice < 20 ? "p" : NULL, false);
+                put_deletion(f, "n", name, dice < 20 ? "p" : NULL, false);
             } else if (dice < 30) {
                 snprintf(text, sizeof(text), "%d", ++content[object]);
                 struct prg_outbox_want want = {.kind = "job",
@@ -589,32 +588,30 @@ static void who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew(voi
                                                .text = text,
                                                .length = strlen(text),
                                                .deletes_first = true};
-                prg_outbox_put(one->outbox, "n", &want);
+                prg_outbox_put(f->outbox, "n", &want);
             } else if (dice < 40) {
                 node.count = node.read = 0;
                 if (dice < 35)
-                    prg_outbox_disconnect(one->outbox, "n");
-                prg_outbox_connect(one->outbox, "n");
+                    prg_outbox_disconnect(f->outbox, "n");
+                prg_outbox_connect(f->outbox, "n");
             } else if (dice < 65) {
-                send_next(one, &node, now);
+                send_next(f, &node, now);
             } else if (dice < 85) {
                 read_next(&node);
             } else if (node.read) {
-                prg_outbox_acknowledge(one->outbox, "n", node.read);
+                prg_outbox_acknowledge(f->outbox, "n", node.read);
                 node.read = 0;
-                *one->read = '\0';
+                *f->read = '\0';
             }
         }
         tear_down(state);
     }
-    *state = f;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew, set_up,
-                                        tear_down),
+        cmocka_unit_test(who_was_to_forget_an_object_does_so_before_it_is_told_of_it_anew),
         cmocka_unit_test_setup_teardown(a_model_wanted_anew_is_not_told_before_it_has_settled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_node_that_was_told_about_an_object_is_found_by_it_in_order, set_up,
                                         tear_down),

@@ -517,10 +517,8 @@ static void the_rest_of_an_answer_that_filled_its_buffer_is_heard(void **state)
         prg_strbuf_putc(&text, 'a');
     for (uint32_t large = 1; large <= 3; large += 2)
         for (size_t second = 0; second <= 16000; second += 800) {
-            struct fixture *f;
-            void *one;
-            setup(&one);
-            f = one;
+            setup(state);
+            struct fixture *f = *state;
             struct call *calls[] = {&f->a, &f->b};
             struct call *first = calls[large == 3], *other = calls[large == 1];
             start_two(f);
@@ -539,9 +537,8 @@ static void the_rest_of_an_answer_that_filled_its_buffer_is_heard(void **state)
             assert_int_equal(first->data.length, FIRST + second + 1);
             run_until_done(f, other);
             assert_string_equal(other->data.text, "c");
-            teardown(&one);
+            teardown(state);
         }
-    (void)state;
 }
 
 static bool are_done(const struct call *calls, size_t count)
@@ -751,7 +748,7 @@ int main(void)
         TEST(a_read_that_is_asked_elsewhere_is_told_once),
         TEST(an_answer_behind_the_end_of_another_is_heard),
         TEST(an_answer_behind_one_that_is_given_up_is_heard),
-        TEST(the_rest_of_an_answer_that_filled_its_buffer_is_heard),
+        cmocka_unit_test(the_rest_of_an_answer_that_filled_its_buffer_is_heard),
         TEST(all_reads_that_goaway_refuses_are_sent_again),
         TEST(a_connection_with_goaway_is_used_no_more),
         TEST(a_watch_goes_on_after_goaway_and_new_ones_go_elsewhere),
